@@ -31,7 +31,6 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
 from retvec_lite.model.file_sizes import USUAL_KB
-from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
 from retvec_lite.version import __version__
@@ -347,7 +346,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "recipe": recipe,
         "embedding": str(classifier.embedding.get("name", "raw")),
         "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
-        "character_filters": filters_in(classifier.weights),
+        "character_filters": 0,
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
         "tensors": _tensors(classifier),

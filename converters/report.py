@@ -13,7 +13,6 @@ from retvec_lite.converters.format import CREATED_BY, PARTS, Contents, Format, s
 from retvec_lite.converters.parity import ArtifactResult, Check, RuntimeResult, results_table
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import filters_in
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import draw
 from retvec_lite.windows import describe_reading
@@ -138,11 +137,9 @@ class Report:
         """Return `report.md`."""
         classifier = self.classifier
         encoder = classifier.encoder
-        filters = filters_in(classifier.weights)
-        characters = f" and {filters} character features" if filters else ""
         parts = [
             "# Exported classifier",
-            f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`{characters}, "
+            f"Head `{classifier.head.name}` on the embedding `{classifier.embedding.get('name', 'raw')}`, "
             f"{len(classifier.labels)} labels. Reads {describe_reading(encoder)}, and up to {encoder.max_words} words of "
             f"{encoder.word_length} characters at a time. Written by {CREATED_BY}.",
             "## Files",

@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import KEPT, WORK, atomic_directory, refuse_existing_folder, require_room
+from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, load_trained_model
@@ -22,9 +22,6 @@ from retvec_lite.runtime.hub import is_on_hub
 from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.training.options import REJECT_AT, Inputs, TrainOptions, ValidationData
-
-if TYPE_CHECKING:
-    import tensorflow as tf
 
 _ROOM: Final = 8_000_000
 """Bytes of the largest classifier with its report."""
@@ -45,25 +42,19 @@ def train(  # noqa: D417  # the decorator documents the options
     validation: float | ValidationData | Literal["auto"] = "auto",
     head: str = "auto",
     embedding: str | os.PathLike[str] | Embedding = "default",
-    fine_tune_embedding: bool = False,
-    character_filters: int | None = None,
     ngram_kb: int | None = None,
     meaning: str | os.PathLike[str] | MeaningFile = "auto",
-    meaning_kb: int | None = None,
     languages: Sequence[str | os.PathLike[str] | MeaningFile] | None = None,
     max_kb: int = USUAL_KB,
-    max_words: int | Literal["auto"] = "auto",
     epochs: int | None = None,
     typo_rate: float | None = None,
     class_weights: ClassWeights | os.PathLike[str] | None = None,
-    unlabelled: Sequence[str] | str | os.PathLike[str] | Any | None = None,
     reject_at: float = REJECT_AT,
     unknown_label: str | None = None,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
-    strategy: "tf.distribute.Strategy | None" = None,
 ) -> Classifier:
     """Train a classifier on labelled texts.
 
@@ -79,11 +70,9 @@ def train(  # noqa: D417  # the decorator documents the options
         force: this and all options from `text_column` on: see `TrainOptions`.
         progress: a callback (what, done, total), or True for bars on standard error; where that is no terminal, as in a
             notebook, a line now and then. A sentence to tell comes as (sentence, 0, 0).
-        strategy: a `MultiWorkerMirroredStrategy` of several machines, all of which make this call; None makes one where `TF_CONFIG`
-            names them. The first of them writes `out`, in a folder that all of them see.
 
     Raises:
-        RetvecLiteError: for data that cannot be trained on, an option out of range, or a checkpoint of other data or options.
+        RetvecLiteError: for data that cannot be trained on, or an option out of range.
         ModuleNotFoundError: when TensorFlow is not installed.
 
     Example:
@@ -100,7 +89,7 @@ def train(  # noqa: D417  # the decorator documents the options
     if out is not None:
         require_room(out, _ROOM)
 
-    return _train(inputs, options, out, force, strategy, progress)
+    return _train(inputs, options, out, force, progress)
 
 
 def _train(
@@ -108,29 +97,22 @@ def _train(
     options: TrainOptions,
     out: str | os.PathLike[str] | None,
     force: bool,
-    strategy: "tf.distribute.Strategy | None",
     progress: Progress | bool | None,
 ) -> Classifier:
     """Load TensorFlow, train, and write the folder `out`, if any; arguments as of `train`."""
     from retvec_lite.model import LOADING, load_tensorflow
-    from retvec_lite.model.distribution import join_workers
 
     with watched(progress) as report:
         if "tensorflow" not in sys.modules:
             report(LOADING, 0, 0)
-        workers = join_workers(strategy)
         load_tensorflow()
-        from retvec_lite.training import checkpoint, trainer
+        from retvec_lite.training import trainer
 
-        def run(kept: Path | None) -> Classifier:
-            path = kept and kept / checkpoint.NAME
-            return Classifier(*trainer.train(inputs, options, checkpoint=path, workers=workers, progress=report))
-
-        if out is None or not workers.is_chief:
-            return run(None if out is None else _kept(out))
+        if out is None:
+            return Classifier(*trainer.train(inputs, options, progress=report))
         # Opened before the training: a place that cannot be written must not cost a result.
         with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
-            classifier = run(place.with_name(KEPT))
+            classifier = Classifier(*trainer.train(inputs, options, progress=report))
             classifier.write(place)
         return classifier
 
@@ -198,10 +180,3 @@ def load(
             )
         return Classifier(load_trained_model(place))
     return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)
-
-
-def _kept(out: str | os.PathLike[str]) -> Path:
-    """Return where the chief keeps the checkpoint of a training into a folder."""
-    target = Path(os.path.realpath(out))
-    beside = target.with_name(f".{target.name}{WORK}") / KEPT
-    return beside if beside.exists() else target / WORK / KEPT

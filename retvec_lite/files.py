@@ -1,8 +1,8 @@
 """Write files and folders whole or not at all: lock, write to a temporary name beside the target, flush to disk, rename.
 
 While a folder is written there is a work folder: hidden beside it, or inside it where it cannot be renamed (a mount point). It holds
-the lock of the run (`lock`), its unfinished result (`new`), what lets a run that is killed go on (`kept`), and for a moment the result
-that is replaced (`old`). The next run of the same target finishes or undoes what a killed run had begun, and removes the rest but `kept`.
+the lock of the run (`lock`), its unfinished result (`new`), and for a moment the result that is replaced (`old`). The next run of the
+same target finishes or undoes what a killed run had begun, and removes the rest.
 """
 
 import contextlib
@@ -26,11 +26,8 @@ from retvec_lite.locks import open_locked
 WORK: Final = ".retvec-lite"
 """The work folder inside a target; the one beside it is called `.NAME.retvec-lite`."""
 
-KEPT: Final = "kept"
-"""Folder inside a work folder for what a run goes on from after a failure or a kill."""
-
 # What a work folder holds, and whether it is a folder.
-_OURS: Final = {"lock": False, "new": True, "old": True, "ready": True, KEPT: True}
+_OURS: Final = {"lock": False, "new": True, "old": True, "ready": True}
 # What does not count as content: our own, and what ext4 puts into every volume.
 _IGNORED: Final = (WORK, "lost+found")
 # How they say that a folder cannot be renamed: a mount point, another file system, no permission in the folder above.
@@ -160,9 +157,8 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview, *, foll
 def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned: Sequence[str] = ()) -> Iterator[Path]:
     """Write a folder whole or not at all. Yields an empty temporary folder, which replaces `path` on success.
 
-    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. What the block puts into
-    a folder `KEPT` beside the temporary one stays for the next run of the same `path`, until one succeeds. While the block runs, no
-    other process can write the same folder. When the new folder cannot take its place in the end, because somebody else
+    On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. While the block
+    runs, no other process can write the same folder. When the new folder cannot take its place in the end, because somebody else
     has put something there, it is kept beside `path`.
 
     Args:
@@ -224,7 +220,7 @@ def flush_folder(path: Path) -> None:
 def work_folder(target: Path) -> Iterator[Path]:
     """Lock a target, clean up after a killed run, and yield its work folder, which is removed in the end.
 
-    When the block raises, `KEPT` stays. Raises BlockingIOError when another run holds the lock.
+    Raises BlockingIOError when another run holds the lock.
     """
     # A mount point, or a folder in one without permission to write, cannot be renamed.
     is_fixed = target.is_dir() and (os.path.ismount(target) or not os.access(target.parent, os.W_OK | os.X_OK))
@@ -246,7 +242,6 @@ def work_folder(target: Path) -> Iterator[Path]:
             for place, home in ((target / WORK, target), (work, target if work.parent == target else target.parent)):
                 _recover(home, place)
             yield work
-            shutil.rmtree(work / KEPT, ignore_errors=True)
         finally:
             # What could not be recovered is left: the next run tries again.
             for place in {target / WORK, work}:

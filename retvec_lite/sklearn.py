@@ -1,6 +1,5 @@
 """A classifier that follows scikit-learn's conventions, for pipelines, cross-validation and grid search."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,20 +47,15 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         *,
         head: str = "auto",
         embedding: str = "default",
-        fine_tune_embedding: bool = False,
-        character_filters: int | None = None,
         ngram_kb: int | None = None,
         meaning: str = "auto",
-        meaning_kb: int | None = None,
         languages: Sequence[str] | None = None,
         max_kb: int = USUAL_KB,
-        max_words: int | Literal["auto"] = "auto",
         epochs: int | None = None,
         typo_rate: float | None = None,
         class_weights: str | Mapping[Any, float] | None = None,
         validation: float | Literal["auto"] = "auto",
         multi_label: bool | None = None,
-        unlabelled: Sequence[str] | str | os.PathLike[str] | None = None,
         reject_at: float = REJECT_AT,
         unknown_label: Any = None,
         seed: int = 0,

@@ -26,7 +26,7 @@ SURELY_WRONG = (Odd(), 1j)
 MAYBE_WRONG = (None, 1.5, -1, True, b"bytes", "", "nonsense", "\0", [1], [None], {"a": 1}, [[]], np.zeros((2, 2)), float("nan"), 10**30)  # fmt: skip
 """Some arguments take some of them; whatever they do, they do it without a traceback."""
 
-ANYTHING = {"data", "labels", "validation", "unlabelled", "strategy", "y", "X", "batch"}
+ANYTHING = {"data", "labels", "validation", "y", "X", "batch"}
 """Arguments of any type: what is wrong with them is told in the words of texts and labels."""
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import (
-    KEPT,
     WORK,
     atomic_directory,
     atomic_write,
@@ -198,18 +197,6 @@ def test_an_interrupted_directory_leaves_the_old_one(tmp_path: Path, error: type
     with pytest.raises(error):
         write()
     assert names(goal) == ["old.tflite"] and names(tmp_path) == ["dist"]
-
-
-def test_what_is_kept_stays_until_a_run_succeeds(tmp_path: Path) -> None:
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt), atomic_directory(tmp_path / "a") as place:
-            atomic_write(place.with_name(KEPT) / "state", b"x")
-            raise KeyboardInterrupt
-        assert names(tmp_path) == [".a.retvec-lite"] and names(tmp_path / ".a.retvec-lite") == [KEPT]
-    with atomic_directory(tmp_path / "a") as place:
-        assert (place.with_name(KEPT) / "state").read_bytes() == b"x"
-        (place / "labels.txt").touch()
-    assert names(tmp_path) == ["a"]
 
 
 def test_a_file_in_the_place_of_a_directory_is_named(tmp_path: Path) -> None:

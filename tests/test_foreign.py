@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import KEPT, WORK, atomic_directory, atomic_write
+from retvec_lite.files import WORK, atomic_directory, atomic_write
 from retvec_lite.foreign import LARGEST, read_whole
 from retvec_lite.locks import open_locked
-from retvec_lite.model.checkpoints import read_arrays, write_arrays
+from retvec_lite.pretraining.checkpoints import read_arrays, write_arrays
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.text_classifier import TextClassifier
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows needs a privile
 @pytest.fixture
 def precious(tmp_path: Path) -> Path:
     """The user's own folder, with folders of our names in it."""
-    for name in ("", "new", "old", "ready", KEPT):
+    for name in ("", "new", "old", "ready"):
         (tmp_path / "precious" / name).mkdir(exist_ok=True)
         (tmp_path / "precious" / name / "thesis.docx").write_text("mine")
     return tmp_path / "precious"
@@ -55,7 +55,7 @@ KINDS: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("entry", [".", "lock", "new", "old", "ready", KEPT, "old/dist", "ready/dist"])
+@pytest.mark.parametrize("entry", [".", "lock", "new", "old", "ready", "old/dist", "ready/dist"])
 @pytest.mark.parametrize("work", [f".dist{WORK}", f"dist/{WORK}"])
 def test_a_work_folder_with_anything_but_files_of_ours_is_refused(
     tmp_path: Path, precious: Path, work: str, entry: str, kind: str

@@ -38,7 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         head="linear",
         ngram_kb=12,
         meaning="none",
-        max_words=8,
         out=place / "trained",
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -153,7 +152,6 @@ def test_one_label_is_not_taken_for_several(folder: Path, main: Main, tmp_path: 
         ([], "36 of 84 rows of {data} have a '|' in their label, such as 'alarm|music'"),
         (["--multi-label", "--unknown-label", "alarm"], "Leave out --unknown-label"),
         (["--multi-label", "--reject-at", "0.9"], "Leave out --reject-at"),
-        (["--multi-label", "--unlabelled", "{data}"], "unlabelled"),
     ],
 )
 def test_bad_arguments_are_one_sentence(

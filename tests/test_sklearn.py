@@ -61,9 +61,9 @@ def test_every_argument_of_train_that_fits_can_be_searched() -> None:
 
 
 def test_options_reach_the_training() -> None:
-    options = {"head": "linear", "ngram_kb": 3, "max_words": 5, "validation": 0.25, "seed": 4}
+    options = {"head": "linear", "ngram_kb": 3, "validation": 0.25, "seed": 4}
     found = RetvecClassifier(**options).fit(TEXTS, LABELS).classifier_
-    assert found.model.head.name == "linear" and found.model.ngrams is not None and found.config.max_words == 5
+    assert found.model.head.name == "linear" and found.model.ngrams is not None
     assert found.model.ngrams.buckets == 1000 and found.training["folds"] == 0
     assert found.training["validation_texts"] == 8 and found.training["settings"]["seed"] == 4
 
@@ -107,12 +107,6 @@ def test_a_rejected_text_has_the_unknown_label_or_the_most_probable_one() -> Non
     assert plain.classifier_.predict("?!", top=1)[0].label is None and plain.predict(["?!"])[0] in (7, 30)
 
 
-def test_texts_without_labels_are_learned_from() -> None:
-    more = ["wake me up tomorrow at six", "where is my lost parcel"]
-    model = RetvecClassifier(head="linear", ngram_kb=20, unlabelled=more).fit(TEXTS, LABELS)
-    assert model.classifier_.training["unlabelled_texts"] > 0
-
-
 PARTS = [{"head": "linear", "ngram_kb": 20}, {"head": "pool", "ngram_kb": 0, "epochs": 8}]
 
 
@@ -122,7 +116,7 @@ def test_the_weight_of_a_text_reaches_every_part(options: dict[str, object]) -> 
     texts = ["wake me at six", "where is my parcel", "wake me at six", "where is my parcel"] * 8
     labels, weights = ["a", "b", "b", "a"] * 8, np.array([9, 9, 1, 1] * 8)
     for heavy, expected in ((weights, ["a", "b"]), (10 - weights, ["b", "a"])):
-        model = RetvecClassifier(max_words=8, **options).fit(texts, labels, sample_weight=heavy)
+        model = RetvecClassifier(**options).fit(texts, labels, sample_weight=heavy)
         assert model.predict(texts[:2]).tolist() == expected
 
 

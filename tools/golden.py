@@ -34,11 +34,11 @@ SEED: Final = 5
 PEOPLE: Final = 40
 """Texts of people in each file of answers; the others are made up."""
 
-_SMALL: Final[Mapping[str, Any]] = {"head": "linear", "embedding": "raw", "max_words": 16}
+_SMALL: Final[Mapping[str, Any]] = {"head": "linear", "embedding": "raw"}
 
 FILES: Final[Mapping[str, tuple[str, tuple[Format, ...], Mapping[str, Any]]]] = {
-    "plain": ("int4", (EngineFormat(),), {"head": "pool", "ngram_kb": 0, "max_words": 16}),
-    "rejecting": ("int8", (EngineFormat(), TFLite()), {**_SMALL, "ngram_kb": 24, "meaning_kb": 20}),
+    "plain": ("int4", (EngineFormat(),), {"head": "pool", "ngram_kb": 0}),
+    "rejecting": ("int8", (EngineFormat(), TFLite()), {**_SMALL, "ngram_kb": 24}),
     "several": (
         "int8",
         (EngineFormat(), TFLite()),

@@ -23,7 +23,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.meaning import PROJECTION, MeaningConfig, meaning_shapes
 from retvec_lite.model.file_sizes import GRAPH_SIZES, LARGEST, parts_of, stored_bytes, text_bytes
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
-from retvec_lite.model.heads import HEADS, character_shapes, ngram_shapes
+from retvec_lite.model.heads import HEADS, ngram_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.native import NATIVE
@@ -40,12 +40,11 @@ def random_model(
     labels: int = 10,
     ngrams: NgramConfig | None = None,
     meaning: int = 0,
-    filters: int = 0,
     decision: Decision | None = None,
 ) -> TrainedModel:
     """Return a classifier of random weights, with the shipped embedding and so many words with a meaning."""
     rng, embedding = np.random.default_rng(0), load_default_embedding()
-    shapes = HEADS[head]().shapes(embedding.dimension + filters, labels, words) | character_shapes(filters)
+    shapes = HEADS[head]().shapes(embedding.dimension, labels, words)
     weights: dict[str, Floats] = {
         name: snap(rng.normal(size=shape).astype(np.float32), FOUR_BITS)
         if len(shape) > 1 and name != "head/positions"
@@ -101,7 +100,6 @@ def cases() -> Iterable[dict[str, Any]]:
     for words, chars in ((4, 24), (8, 48), (24, 144), (24, 240), (64, 512), (128, 640), (256, 1536)):
         yield {"words": words, "chars": chars, **beside[2]}
     for words, parts in itertools.product((16, 40), ({}, beside[2])):
-        yield {"words": words, "filters": 128, **parts}
         yield {"words": words, "labels": 150, **parts}
         yield {"words": words, "labels": 2, **parts}
 

@@ -67,12 +67,12 @@ KINDS: Final[Mapping[str, Any]] = {
 FACTS: Final[Mapping[str, Any]] = {
     "accuracy_error": 0.0466, "best_epoch": 2, "confusions": [["alarm", "delivery", 3]], "created_by": "retvec-lite 0.2.0", "data": "messages.csv", "epochs": 2,
     "estimated_bytes": {"float32": 1651199, "int8": 812207}, "factors": {"linear": 1.5928, "network": 0.3509},
-    "fine_tuned_embedding": False, "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
+    "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
     "meaning": {"used": True, "share_of_texts": 1.0, "language": "en", "words": 15315, "rows": 31907, "known_words": 1.0,
                 "languages": {"en": 15000, "de": 315}, "tables": ["meaning_en", "requests_en"]},
     "multi_label": False, "pretrained_head": {"language": "en", "training": "last layer"}, "reject_at": 0.99,
     "settings": {"epochs": 2, "class_weights": "sqrt"}, "texts_cut_by_max_words": 0.0, "texts_in_windows": 0.0, "training_texts": 20,
-    "unlabelled_texts": 5, "validation_texts": 20, "warnings": ["3 texts occur twice."],
+    "validation_texts": 20, "warnings": ["3 texts occur twice."],
     "validation": {rate: {"accuracy": 1.0, "macro_f1": 1.0, "calibration_error": 0.002, "in_scope_unknown": 0.0,
                           "unknown_recognized": None} for rate in ("0", "0.2", "0.5")},
 }  # fmt: skip

@@ -22,7 +22,6 @@ from benchmarks.systems.names import (
     NETWORK,
     PIECES,
     SMALL,
-    TUNED,
     V1,
     WHITESPACE,
     lines_of,
@@ -36,7 +35,7 @@ KEY: Final = ("data", "system", "head", "seed", "attack")
 SMALL_TABLES: Final = (PIECES + SMALL, BPE + SMALL, WHITESPACE + SMALL)
 FULL: Final = Scope(
     ("AG News", "SMS spam", "Banking77"),
-    (DEFAULT_FILE, NETWORK, TUNED, V1, FASTTEXT, *SMALL_TABLES, *PRODUCTS[1:]),
+    (DEFAULT_FILE, NETWORK, V1, FASTTEXT, *SMALL_TABLES, *PRODUCTS[1:]),
     ("cnn",),
 )
 QUICK: Final = Scope(("SMS spam",), (NETWORK, FASTTEXT), ("pool",))

@@ -19,7 +19,7 @@ from typing import Final
 from benchmarks.common import Row, Rows, picture_path, result_path
 from benchmarks.data.sets import Corpus, sampled
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
-from benchmarks.systems.names import FASTTEXT, NETWORK, NO_HEAD, TUNED, V1
+from benchmarks.systems.names import FASTTEXT, NETWORK, NO_HEAD, V1
 from benchmarks.systems.networks import Plan, build, settings_of
 from benchmarks.systems.ours import load_file
 from benchmarks.systems.trained import Probabilities, Trained, accuracies
@@ -29,8 +29,8 @@ from benchmarks.tables.plots import Point, draw_pareto
 RATES: Final = (0.0, 0.5)
 RECIPES: Final = ("float32", "float16", "int8", "int4")
 KEY: Final = ("data", "system", "embedding", "head", "recipe", "seed")
-FULL: Final = Scope(("Banking77",), (NETWORK, TUNED, V1, FASTTEXT), ("pool", "cnn", "rnn", "bert"))
-QUICK: Final = Scope(("Banking77",), (NETWORK, TUNED, V1, FASTTEXT), ("pool",))
+FULL: Final = Scope(("Banking77",), (NETWORK, V1, FASTTEXT), ("pool", "cnn", "rnn", "bert"))
+QUICK: Final = Scope(("Banking77",), (NETWORK, V1, FASTTEXT), ("pool",))
 FTZ: Final = "quantized"
 """The recipe of fastText's file."""
 _LATENCY_TEXTS: Final = 200
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recipes = args.recipes or (("int8", "int4") if args.quick else RECIPES)
     rows = Rows(result_path("pareto", quick=args.quick), KEY, table)
     for corpus, plan in trials(args):
-        embeddings = {NETWORK: args.embedding, TUNED: args.embedding, V1: str(args.v1)}
+        embeddings = {NETWORK: args.embedding, V1: str(args.v1)}
         for system in args.systems:
             used = dataclasses.replace(plan, embedding=embeddings.get(system, "-"))
             for head in args.heads if system in embeddings else (NO_HEAD,):

@@ -24,7 +24,7 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.data.calibration import auroc
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.model.reference_network import embed, head_logits, linear_logits, word_vectors
+from retvec_lite.model.reference_network import embed, head_logits, linear_logits
 from retvec_lite.model.weight_files import TrainedModel
 
 UNKNOWN: Final = {"CLINC150": "oos"}
@@ -115,7 +115,7 @@ def logits_of(model: TrainedModel, text: str) -> Floats:
     codes = contract.codepoints(text, model.encoder.max_chars)
     slots = contract.words(codes, model.encoder)
     digits = contract.bits(slots)
-    vectors = word_vectors(digits, embed(digits, model.weights), model.weights)
+    vectors = embed(digits, model.weights)
     logits = head_logits(vectors, slots[:, 0] != 0, model.head, model.weights)
     linear = linear_logits(codes, model.encoder, model.ngrams, model.meaning, model.weights)
     return logits if linear is None else logits + linear

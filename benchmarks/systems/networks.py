@@ -1,8 +1,7 @@
 """Every system of the tables by name: trained once, kept in a folder, measured by many commands.
 
 A system is a vectorizer under one of the product's heads, or fastText as a whole product. All learn from the same texts
-and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs, except
-our fine-tuned one, for which the product chooses more. Ours are measured as the int8 file for a phone.
+and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs. Ours are measured as the int8 file for a phone.
 """
 
 import dataclasses
@@ -19,7 +18,7 @@ from typing import Any, Final
 import retvec_lite as rl
 from benchmarks.data.sets import Corpus
 from benchmarks.systems.fasttext import SUBWORDS, load_fasttext, train_fasttext
-from benchmarks.systems.names import FASTTEXT, NETWORKS, PACKAGES, RAW, SMALL, TABLES, TUNED, V1, VECTORS, WHOLE
+from benchmarks.systems.names import FASTTEXT, NETWORKS, PACKAGES, RAW, SMALL, TABLES, V1, VECTORS, WHOLE
 from benchmarks.systems.ours import load_file
 from benchmarks.systems.trained import Trained, digest, fingerprint
 from benchmarks.systems.vectorizers import VECTORIZERS, FastTextVectors, size_of
@@ -37,7 +36,7 @@ class Plan:
 
     Attributes:
         seed: seed of training.
-        epochs: most epochs of every system; None: the product's choice for the size of the data and fine-tuning.
+        epochs: most epochs of every system; None: the product's choice for the size of the data.
         autotune: seconds for fastText to tune itself.
         embedding: the embedding of ours: `default` or a file.
         v1: the imported weights of RETVec v1; None if there are none.
@@ -87,11 +86,6 @@ def settings_of(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[str,
         settings["head_sizes"] = dataclasses.asdict(HEADS[head]())
     if system in NETWORKS:
         settings["embedding"] = _embedding_digest(system, plan)
-    if system == TUNED:
-        # The product trains it longer than a head alone; a note under the tables says so.
-        chosen = _settings(corpus, plan, fine_tune=True)
-        settings |= {"epochs_of_fine_tuning": chosen.epochs, "character_filters": chosen.character_filters}
-        settings["embedding_rate"] = chosen.embedding_rate
     if system in TABLES:
         settings["table"] = dataclasses.asdict(size_of(system))
     if system in WHOLE:
@@ -149,7 +143,6 @@ def _train_ours(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path
         validation=corpus.validation,
         head=head,
         embedding=_embedding_name(system, plan),
-        fine_tune_embedding=system == TUNED,
         epochs=plan.epochs or None,
         # These tables compare what stands in front of a head. `few_shot.py` measures the whole product, n-grams included.
         ngram_kb=0,
@@ -202,12 +195,12 @@ def _load(system: str, folder: Path) -> Trained:
     return Trained(found.labels, found.probabilities, facts, folder)
 
 
-def _settings(corpus: Corpus, plan: Plan, *, fine_tune: bool = False) -> Any:
+def _settings(corpus: Corpus, plan: Plan) -> Any:
     """Return the product's own settings for so many texts."""
     from retvec_lite.training.settings import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
-    return recommended(len(corpus.training), fine_tune=fine_tune, **chosen)
+    return recommended(len(corpus.training), **chosen)
 
 
 def _embedding_name(system: str, plan: Plan) -> str:

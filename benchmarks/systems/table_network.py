@@ -9,7 +9,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,12 +50,18 @@ _BATCH: Final = _SIZES[-1]
 _MOST_SLOTS: Final = 256
 
 
-class TableNetwork(TrainableNetwork):
-    """`TrainableNetwork` with a trained table instead of the word embedding."""
+class EightBitNetwork(TrainableNetwork):
+    """`TrainableNetwork` with its matrices on the 8-bit grid."""
+
+    levels = EIGHT_BITS
+
+
+class TableNetwork(EightBitNetwork):
+    """A network with a trained table instead of the word embedding."""
 
     def __init__(self, head: HeadSpec, weights: Mapping[str, Floats], *arguments: Any, **settings: Any) -> None:
         rows = np.arange(len(weights[TABLE]), dtype=np.int32)[:, None]
-        super().__init__(head, weights, None, rows, *arguments, **settings)
+        super().__init__(head, weights, rows, *arguments, **settings)
 
     def _vectors(self, table: tf.Tensor, weights: Mapping[str, tf.Tensor]) -> tf.Tensor:
         # Times one: the gradient of a gather alone is sparse, which global norm clipping does not support.
@@ -232,15 +238,12 @@ def train_table(
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
     schedule = schedule_for(len(corpus.training), settings)
-    # A table starts from random numbers, so it trains at the head's full rate.
-    full_rate = replace(settings, embedding_rate=1.0)
     importance = class_weights(settings.class_weights, examples.targets, labels)
     if frozen is not None:
-        empty = np.zeros((len(frozen), 1), np.int32)
-        network = TrainableNetwork(spec, weights, frozen, empty, importance, schedule, full_rate, levels=EIGHT_BITS)
+        network: TrainableNetwork = EightBitNetwork(spec, weights, frozen, importance, schedule, settings)
     else:
         table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
-        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, full_rate, levels=EIGHT_BITS)
+        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
     held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     if TABLE in best:

@@ -81,7 +81,7 @@ def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
     network = CoreMLNetwork(classifier.weights, storage)
     words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
-    vectors = network.word_vectors(bits, network.embed(bits))
+    vectors = network.embed(bits)
     linear = _linear_logits(characters, classifier, storage)
     return network.classify(vectors, word_mask(words), classifier.head, linear, classifier.multi_label)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import types
 
-from retvec_lite.contract import BITS, Floats
+from retvec_lite.contract import Floats
 from retvec_lite.converters.coreml import Grid, Palette, Storage, compressed
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
@@ -37,7 +37,7 @@ class CoreMLNetwork:
     """Builds the network's part of a program, with the weights as the recipe stores them."""
 
     def __init__(self, weights: Mapping[str, Floats], storage: Storage) -> None:
-        """Keep the weights, named and shaped as in `HeadSpec.shapes`, with or without an embedding and character features."""
+        """Keep the weights, named and shaped as in `HeadSpec.shapes`, with or without an embedding."""
         self._weights = weights
         self._store = _WeightStore(weights, storage)
         self._type = np.dtype(storage.computes).type
@@ -54,17 +54,6 @@ class CoreMLNetwork:
         hidden = _gelu(self._dense(values, "embedding/dense_0"))
         hidden = _gelu(self._dense(hidden, "embedding/dense_1"))
         return mb.tanh(x=self._dense(hidden, "embedding/dense_2"), name="embedding")
-
-    def word_vectors(self, bits: Var, embedding: Var) -> Var:
-        """Return what the head reads of each word: its embedding and its character features, `[1, words, dimension + filters]`."""
-        if "characters/kernel" not in self._weights:
-            return embedding
-        words, digits = bits.shape[1:]
-        characters = mb.reshape(x=self._cast(bits), shape=[words, digits // BITS, BITS])
-        windows = self._neighbours(characters, self._weights["characters/kernel"].shape[0] // BITS)
-        responses = self._dense(mb.concat(values=windows, axis=-1), "characters")
-        found = mb.tanh(x=mb.reduce_max(x=responses, axes=[1], keep_dims=False))
-        return mb.concat(values=[embedding, mb.expand_dims(x=found, axes=[0])], axis=-1, name="word_vectors")
 
     def classify(
         self, vectors: Var, mask: Var, head: HeadSpec, linear: Var | None = None, multi_label: bool = False

@@ -76,7 +76,7 @@ class Oracle:
         self._variants = [_eight_bit(weights, sign) for sign in (0, 1, -1)] if eight_bit else [weights]
         self._weights = weights
         self._eight_bit = eight_bit
-        self._known: dict[bytes, tuple[Floats, Floats]] = {}
+        self._known: dict[bytes, Floats] = {}
         self._answers: dict[bytes, Floats] = {}
         self._meanings: dict[bytes, Floats] = {}
 
@@ -85,22 +85,13 @@ class Oracle:
 
         There is one variant, the reference; with `eight_bit` there are two more, with all ties rounded up or down.
         """
-        return np.stack([embedding for embedding, _ in self._of_words(slots)], axis=1)
-
-    def _of_words(self, slots: Ints) -> list[tuple[Floats, Floats]]:
-        """Return the right embeddings of each word, and what the head reads with them: float32 `[variants, ...]` both."""
         keys = [word.tobytes() for word in slots]
         new = {key: word for key, word in zip(keys, slots, strict=True) if key not in self._known}
         if new:
             bits = contract.bits(np.stack(list(new.values())))
-            embeddings = [reference_network.embed(bits, weights) for weights in self._variants]
-            vectors = [
-                reference_network.word_vectors(bits, embedding, weights)
-                for embedding, weights in zip(embeddings, self._variants, strict=True)
-            ]
-            both = zip(np.stack(embeddings, axis=1), np.stack(vectors, axis=1), strict=True)
-            self._known |= dict(zip(new, both, strict=True))
-        return [self._known[key] for key in keys]
+            embeddings = np.stack([reference_network.embed(bits, weights) for weights in self._variants], axis=1)
+            self._known |= dict(zip(new, embeddings, strict=True))
+        return np.stack([self._known[key] for key in keys], axis=1)
 
     def nearest(self, slots: Ints, found: Floats) -> Floats:
         """Return the right embedding of each word that is nearest to the one found: float32 `[max_words, dimension]`.
@@ -128,10 +119,9 @@ class Oracle:
         key = row.tobytes()
         if key not in self._answers:
             mask = slots[:, 0] != 0
-            words = np.stack([vectors for _, vectors in self._of_words(slots)], axis=1)
             logits = [
                 reference_network.head_logits(vectors, mask, self._classifier.head, weights)
-                for vectors, weights in zip(words, self._variants, strict=True)
+                for vectors, weights in zip(self.embeddings(slots), self._variants, strict=True)
             ]
             model = self._classifier
             linear = reference_network.linear_logits(row, model.encoder, model.ngrams, model.meaning, self._weights)

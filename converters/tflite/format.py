@@ -275,12 +275,11 @@ class Info:
 
         facts = self.facts
         # Early files tell the embedding's name alone.
-        filters, tuned = facts.get("character_filters"), ", fine-tuned" if facts.get("fine_tuned") else ""
-        features = f", {filters} character features" if filters else ""
+        tuned = ", fine-tuned" if facts.get("fine_tuned") else ""
         about = [
             ("recipe", str(facts.get("recipe"))),
             ("head", str(facts.get("head"))),
-            ("embedding", f"{facts.get('embedding')}{tuned}{features}"),
+            ("embedding", f"{facts.get('embedding')}{tuned}"),
             ("oldest runtime", describe_oldest_runtime(facts)),
             ("created by", str(facts.get("created_by"))),
             ("labels", f"{len(facts['labels'])}: {', '.join(facts['labels'])}"),

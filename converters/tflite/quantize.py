@@ -163,8 +163,7 @@ class _GraphQuantizer:
                 continue
             kind = recipe.weights
             if kind == "int4" and name == "FULLY_CONNECTED" and values.shape[-1] % 2:
-                # XNNPACK does not take an odd number of 4-bit inputs and leaves them to a kernel that is several times slower. This
-                # concerns the 63 inputs of the character features: 8 kB instead of 4.
+                # XNNPACK does not take an odd number of 4-bit inputs and leaves them to a kernel that is several times slower.
                 kind = "int8"
             version = _DYNAMIC_VERSION.get((name, kind)) if recipe.dynamic else None
             index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer

@@ -33,7 +33,7 @@ def run_train(args: argparse.Namespace) -> int:
         refuse_existing(plot, args.force)
         if args.ngram_kb == 0:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
-    if not (args.fine_tune_embedding or args.head == RnnHead.name):
+    if args.head != RnnHead.name:
         run_small_operations_side_by_side()
     classifier = train(progress=True, **options)
     print(classifier)

@@ -41,12 +41,12 @@ _INTEGERS: Final = frozenset(f"ngrams/{part}" for part in ("table", "squares", "
 _BESIDE: Final = ("ngrams/projection", PROJECTION)
 """Matrices beside the network."""
 
-_ADDS_ROWS: Final = ("embedding/dense_0/kernel", "characters/kernel")
+_ADDS_ROWS: Final = ("embedding/dense_0/kernel",)
 """Matrices whose rows the engine adds up."""
 
 _MARKS: Final = (
     *(f"head/{part}" for part in ("word/kernel", "region/kernel", "lstm/kernel", "positions")),
-    *("characters/kernel", "ngrams/table", "meaning/rows"),
+    *("ngrams/table", "meaning/rows"),
 )
 """Weights that tell which parts a graph has."""
 

@@ -9,7 +9,6 @@ With an int8 embedding of 218 kB, an exported file with any of them stays below 
 import dataclasses
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -237,42 +236,9 @@ def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Floa
     return rng.uniform(-limit, limit, shape).astype(np.float32)
 
 
-CHARACTER_WINDOW: Final = 3
-"""Neighbouring characters that each character filter of a new classifier sees."""
-
-_CHARACTER_KERNEL: Final = "characters/kernel"
-
-
 def word_dimension(embedding: Mapping[str, Any], word_length: int) -> int:
     """Return how many numbers a word has under an embedding, or without one: the bits of its characters."""
     return int(embedding["embedding/dense_2/kernel"].shape[1]) if embedding else word_length * BITS
-
-
-def character_shapes(filters: int, window: int = CHARACTER_WINDOW) -> Shapes:
-    """Return name -> shape of the weights of `filters` character filters; empty for 0."""
-    return {_CHARACTER_KERNEL: (window * BITS, filters), "characters/bias": (filters,)} if filters else {}
-
-
-def filters_in(weights: Mapping[str, Floats]) -> int:
-    """Return the number of character filters among the weights of a classifier."""
-    return weights[_CHARACTER_KERNEL].shape[1] if _CHARACTER_KERNEL in weights else 0
-
-
-def character_shapes_in(weights: Mapping[str, Floats], file: Path) -> Shapes:
-    """Return `character_shapes` for the filters among the weights read from `file`.
-
-    Raises:
-        RetvecLiteError: when the window of `characters/kernel` is not an odd number of whole characters.
-    """
-    if _CHARACTER_KERNEL not in weights:
-        return {}
-    shape = weights[_CHARACTER_KERNEL].shape
-    if len(shape) != 2 or shape[0] % (2 * BITS) != BITS or not shape[1]:
-        raise RetvecLiteError(
-            f"{file}: {_CHARACTER_KERNEL} needs {BITS} rows for each of an odd number of characters, "
-            f"but has the shape {list(shape)}."
-        )
-    return character_shapes(shape[1], shape[0] // BITS)
 
 
 def ngram_shapes(config: NgramConfig, classes: int) -> Shapes:

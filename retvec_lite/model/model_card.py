@@ -98,8 +98,6 @@ def _data(facts: Mapping[str, Any], data: str, report: str) -> str:
         f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} others for validation"
     )
     lines = [f"{facts.get('training_texts', 0):,} texts of {_code(data)}, {way}, mistyped on purpose while training."]
-    if facts.get("unlabelled_texts"):
-        lines.append(f"{facts['unlabelled_texts']:,} texts without labels were learned from as well.")
     # They quote texts, which may be private.
     count = sum(not _HARMLESS.search(warning) for warning in facts.get("warnings", ()))
     if count:

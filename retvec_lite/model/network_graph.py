@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from retvec_lite.contract import BITS, Floats
+from retvec_lite.contract import Floats
 from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT, word_limit
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
-from retvec_lite.model.head_graph import Lstm, Tensors, dense, gelu, head_logits, neighbours, scan_lstm
+from retvec_lite.model.head_graph import Lstm, Tensors, dense, gelu, head_logits, scan_lstm
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.meaning_graph import count_words, find_letters, find_meaning
 from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
@@ -127,7 +127,7 @@ def _classify_words(
 ) -> Stages:
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
-    logits = head_logits(word_vectors(bits, embedding, weights), _mask(words), classifier.head, weights, lstm)
+    logits = head_logits(embedding, _mask(words), classifier.head, weights, lstm)
     linear, meaning = _linear_logits(text, classifier, weights)
     logits = logits if linear is None else logits + linear
     return Stages(words, bits, embedding, _shares(logits, classifier), meaning)
@@ -190,19 +190,3 @@ def embed_bits(bits: tf.Tensor, weights: Tensors) -> tf.Tensor:
     hidden = gelu(dense(bits, weights, "embedding/dense_0"))
     hidden = gelu(dense(hidden, weights, "embedding/dense_1"))
     return tf.tanh(dense(hidden, weights, "embedding/dense_2"))
-
-
-def word_vectors(bits: tf.Tensor, embedding: tf.Tensor, weights: Tensors) -> tf.Tensor:
-    """Append character features, where a classifier has them, to the word embedding: float32 `[..., dimension + filters]`.
-
-    Args:
-        bits: float32 `[..., word_length * 21]`.
-        embedding: float32 `[..., dimension]`, of these bits.
-        weights: those of the features are `characters/...`.
-    """
-    if "characters/kernel" not in weights:
-        return embedding
-    characters = tf.reshape(bits, [-1, bits.shape[-1] // BITS, BITS])
-    windows = tf.concat(neighbours(characters, weights["characters/kernel"].shape[0] // BITS), axis=-1)
-    found = tf.tanh(tf.reduce_max(dense(windows, weights, "characters"), axis=1))
-    return tf.concat([embedding, tf.reshape(found, [-1, *embedding.shape[1:-1], found.shape[-1]])], axis=-1)

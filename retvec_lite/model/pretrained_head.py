@@ -39,7 +39,7 @@ class PretrainedHead:
         kernel: of that layer, float32 `[width, dimension]`.
         bias: of that layer, float32 `[dimension]`.
         language: the tag of the language of the sentences, such as `en`.
-        embedding: the digest of the word embedding that it reads, see `checkpoints.weights_digest`.
+        embedding: the digest of the word embedding that it reads, see `Embedding.digest`.
         card: sources, licences and measurements, by what they are about.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import BITS, EncoderConfig, Floats, Ints, bits
+from retvec_lite.contract import EncoderConfig, Floats, Ints, bits
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
@@ -39,33 +39,6 @@ def embed(word_bits: Floats, weights: Weights) -> Floats:
     return np.tanh(dense(hidden, weights, "embedding/dense_2"))
 
 
-@_QUIET
-def word_vectors(word_bits: Floats, embedding: Floats, weights: Weights) -> Floats:
-    """Append the character features of a classifier that has them to the word embedding.
-
-    A feature is the tanh of the largest response of a filter to any window of neighbouring characters (Kim et al. 2016,
-    https://arxiv.org/abs/1508.06615, section 2.2). It tells what the word contains anywhere; the embedding describes the word as a
-    whole. Positions outside the slot are zeros, so that a window can see where a word starts and ends.
-
-    Args:
-        word_bits: float32 `[words, word_length * 21]`.
-        embedding: float32 `[words, dimension]`, from `embed`.
-        weights: `characters/kernel` `[window * 21, filters]` and `characters/bias`; without them, return the embedding.
-
-    Returns:
-        float32 `[words, dimension + filters]`.
-    """
-    if "characters/kernel" not in weights:
-        return embedding
-    width = weights["characters/kernel"].shape[0]
-    beyond = width // BITS // 2 * BITS
-    padded = np.pad(word_bits, ((0, 0), (beyond, beyond)))
-    responses = [
-        dense(padded[:, start : start + width], weights, "characters") for start in range(0, word_bits.shape[1], BITS)
-    ]
-    return np.concatenate([embedding, np.tanh(np.max(responses, axis=0))], axis=1)
-
-
 def dense(inputs: Floats, weights: Weights, name: str) -> Floats:
     """Compute `inputs @ kernel + bias` in float64, so that rounding in the reference stays far below the bound of 1e-5."""
     product = inputs.astype(np.float64) @ weights[f"{name}/kernel"].astype(np.float64)
@@ -87,15 +60,14 @@ def probabilities(
     Args:
         slots: int32 `[max_words, word_length]`, from `contract.words`.
         head: the head and its sizes.
-        weights: the weights of the classifier: `embedding/...`, `characters/...` if any, and `head/...`.
+        weights: the weights of the classifier: `embedding/...` and `head/...`.
         linear: `linear_logits` of the text; None for a classifier that only reads words.
         multi_label: see `shares`.
 
     Returns:
         float32 `[classes]`.
     """
-    digits = bits(slots)
-    vectors = word_vectors(digits, embed(digits, weights), weights)
+    vectors = embed(bits(slots), weights)
     logits = head_logits(vectors, slots[:, 0] != 0, head, weights)
     if linear is not None:
         logits = logits + linear

@@ -19,7 +19,7 @@ from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole, require_size
 from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
-from retvec_lite.model.heads import HeadSpec, NgramHead, character_shapes_in, filters_in, head_from_dict, ngram_shapes
+from retvec_lite.model.heads import HeadSpec, NgramHead, head_from_dict, ngram_shapes
 from retvec_lite.model.training_facts import check_facts
 from retvec_lite.model.weight_checks import check_finite, check_names
 from retvec_lite.ngrams import NgramConfig
@@ -64,6 +64,15 @@ class Embedding:
     def dimension(self) -> int:
         """Numbers per word."""
         return self.weights["embedding/dense_2/kernel"].shape[1]
+
+    @property
+    def digest(self) -> str:
+        """What tells embeddings apart: 16 hexadecimal digits."""
+        digest = hashlib.sha256()
+        for name, value in sorted(self.weights.items()):
+            digest.update(f"{name} {value.shape}".encode())
+            digest.update(np.ascontiguousarray(value, "<f4").data)
+        return digest.hexdigest()[:16]
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal embeddings."""
@@ -148,8 +157,8 @@ class TrainedModel:
         encoder: the parameters of the contract.
         head: the head and its sizes.
         labels: the classes, in the order of the probabilities.
-        weights: float32 arrays `embedding/...` (none for RETVec-raw), `characters/...` (when character features were
-            trained), `head/...`, `ngrams/...` (when there are n-grams), and `meaning/...` (when words have a meaning).
+        weights: float32 arrays `embedding/...` (none for RETVec-raw), `head/...`, `ngrams/...` (when there are
+            n-grams), and `meaning/...` (when words have a meaning).
         embedding: name and card of the embedding.
         training: how it was trained: data, settings, measured accuracy.
         ngrams: which n-grams it reads beside the words; None for a classifier without them.
@@ -322,9 +331,11 @@ def _check_model(file: Path, model: TrainedModel) -> None:
             raise RetvecLiteError(
                 f"{file}: the encoder writes {encoder.word_length} characters per word, but the embedding reads {rows // BITS}."
             )
-    expected = character_shapes_in(model.weights, file) if layers else {}
-    inputs += filters_in(model.weights) if expected else 0
-    expected |= model.head.shapes(inputs, len(labels), encoder.max_words)
+    if "characters/kernel" in model.weights:
+        raise RetvecLiteError(
+            f"{file} has character features, which this release no longer reads. Train it again with `retvec-lite train`."
+        )
+    expected = dict(model.head.shapes(inputs, len(labels), encoder.max_words))
     if model.ngrams is not None:
         expected |= ngram_shapes(model.ngrams, len(labels))
     if model.meaning is not None:

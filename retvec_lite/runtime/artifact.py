@@ -258,6 +258,10 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
             raise RetvecLiteError(f"{both} must list the same labels. Export the model again.")
         check_labels(labels)
         check_fields(metadata, _KINDS)
+        if metadata.get("character_filters"):
+            raise RetvecLiteError(
+                "it has character features, which this release no longer reads. Train it again with `retvec-lite train`, and export it."
+            )
         read_signatures(metadata, config)
         Decision.from_dict(metadata.get("decision")).check_labels(labels)
         ngrams = NgramConfig.from_dict(metadata["ngrams"]) if metadata.get("ngrams") is not None else None

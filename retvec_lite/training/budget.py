@@ -11,22 +11,13 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_shapes
 from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_files
-from retvec_lite.model.heads import (
-    HEADS,
-    CnnHead,
-    HeadSpec,
-    LinearHead,
-    PoolHead,
-    character_shapes,
-    ngram_shapes,
-    word_dimension,
-)
+from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, ngram_shapes, word_dimension
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.runtime.retvec_file import ALIGN
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.settings import FEW, FitSettings
+from retvec_lite.training.settings import FEW
 
 _MOST_WEIGHTS: Final = 800_000
 """Bytes of weights without what words mean: then the int4 file of the head cnn with 150 labels is below 600 kB."""
@@ -57,7 +48,6 @@ def choose_parts(
     data: TrainingData,
     options: TrainOptions,
     embedding: Mapping[str, Floats],
-    settings: FitSettings,
     count: Callable[[], int],
     meaning: MeaningConfig | None = None,
     pretrained: HeadSpec | None = None,
@@ -75,7 +65,7 @@ def choose_parts(
     decision = planned_decision(data)
 
     def shapes_of(head: HeadSpec) -> Shapes:
-        return network_shapes(head, embedding, len(labels), data.config, settings, meaning)
+        return network_shapes(head, embedding, len(labels), data.config, meaning)
 
     if head == "auto":
         head = _usual_head(data)
@@ -85,8 +75,6 @@ def choose_parts(
             if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name
     heads = _SMALLER[_SMALLER.index(head) :] if options.head == "auto" else (head,)
-    if options.fine_tune_embedding:  # the head linear reads the embedding as it is
-        heads = tuple(name for name in heads if name != LinearHead.name)
     needed = {}
     for spec in (*([pretrained] if pretrained else []), *(HEADS[name]() for name in heads)):
         shapes = shapes_of(spec)
@@ -146,13 +134,10 @@ def network_shapes(
     embedding: Mapping[str, Floats],
     classes: int,
     encoder: EncoderConfig,
-    settings: FitSettings,
     meaning: MeaningConfig | None = None,
 ) -> dict[str, tuple[int, ...]]:
     """Return the shapes of all weights of a file but those of n-grams, which get what these leave."""
-    inputs = word_dimension(embedding, encoder.word_length)
-    shapes = dict(head.shapes(inputs + settings.character_filters, classes, encoder.max_words))
-    shapes |= character_shapes(settings.character_filters)
+    shapes = dict(head.shapes(word_dimension(embedding, encoder.word_length), classes, encoder.max_words))
     shapes |= meaning_shapes(meaning, classes) if meaning else {}
     return shapes | {name: value.shape for name, value in embedding.items()}
 
@@ -166,7 +151,6 @@ def choose_meaning_kb(
     data: TrainingData,
     options: TrainOptions,
     embedding: Mapping[str, Floats],
-    settings: FitSettings,
     count: Callable[[], int],
     others: int = 0,
     pretrained: HeadSpec | None = None,
@@ -175,10 +159,8 @@ def choose_meaning_kb(
 
     `count` counts the different n-grams of the texts: few texts cannot use all buckets.
     """
-    if options.meaning_kb is not None:
-        return options.meaning_kb
     head = pretrained or HEADS[_usual_head(data) if options.head == "auto" else options.head]()
-    network = network_shapes(head, embedding, len(data.labels), data.config, settings)
+    network = network_shapes(head, embedding, len(data.labels), data.config)
     room = _ngram_room(network, data.config, data.labels, options, planned_decision(data))
     buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)

@@ -10,18 +10,17 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
 from retvec_lite.meaning import MeaningConfig
-from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
-from retvec_lite.model.heads import HeadSpec, LinearHead, character_shapes, initial, word_dimension
+from retvec_lite.model.grid import FOUR_BITS, snap
+from retvec_lite.model.heads import HeadSpec, LinearHead, word_dimension
 from retvec_lite.model.pretrained_head import PretrainedHead
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.beside import Beside
-from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut, Rows, TrainingData
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.mix import LINEAR, NETWORK, USUAL_FACTORS, USUAL_OF_PRETRAINED, USUAL_OF_SOFTMAX, mix_held_out
-from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.network import PREDICTION_BATCH, Fit, TrainableNetwork, run_epochs, schedule_for
 from retvec_lite.training.network_inputs import embed_words
 from retvec_lite.training.pretrained_fitter import PretrainedFitter
 from retvec_lite.training.settings import MANY, FitSettings
@@ -39,7 +38,6 @@ class Plan:
         head: which head, with its sizes; `linear` has no network.
         buckets: how many buckets of n-grams; 0 for no linear part.
         embedding: `embedding/...` weights, empty for RETVec-raw.
-        fine_tune: train the embedding as well.
         settings: see `FitSettings`.
         meaning: what the linear part may read of what words mean; None for nothing.
         meaning_facts: what the report says of it, or why there is none.
@@ -50,7 +48,6 @@ class Plan:
     head: HeadSpec
     buckets: int
     embedding: Mapping[str, Floats]
-    fine_tune: bool
     settings: FitSettings
     meaning: MeaningPart | None = None
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -60,41 +57,30 @@ class Plan:
 class NetworkFitter:
     """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
-    It starts from random weights, or from what `start` makes of the pre-trained head for the same texts. A fine-tuned embedding is
-    trained as well, and `settings.character_filters` beside it. The fits are kept in the checkpoint, and go on from there. Progress is told of "embedding words", and of the steps of all fits together as "training".
+    It starts from random weights, or from what `start` makes of the pre-trained head for the same texts. Progress is told of
+    "embedding words", and of the steps of all fits together as "training".
     """
 
     def __init__(
         self,
         plan: Plan,
         progress: Progress = silent,
-        checkpoint: Checkpoint | None = None,
         start: PretrainedFitter | None = None,
     ) -> None:
         self._plan = plan
         self._start = start
         self._progress = progress
-        self._checkpoint = checkpoint or Checkpoint()
         self._network: TrainableNetwork | None = None
         data = plan.data
         fits = [(len(rows), _FOLD_SHARE) for rows, _ in data.splits] if data.folds else []
         self._steps = [self._settings(share).steps(texts) for texts, share in (*fits, (len(data.clean), 1.0))]
         self._fits = 0
 
-    @property
-    def levels(self) -> int:
-        """The largest integer of the grid of the matrices.
-
-        A head on a frozen embedding keeps its accuracy on a 4-bit grid, so that all recipes are one function; when everything
-        trains, 8 bits did a little better, and float32 and int8 are one (docs/benchmarks.md).
-        """
-        return EIGHT_BITS if self._plan.fine_tune else FOUR_BITS
-
     def fit(
         self,
         rows: Rows | None = None,
         held_out: HeldOut | None = None,
-    ) -> Course:
+    ) -> Fit:
         """Train on some rows, or on all, from new starting weights; equal seeds on one machine give equal weights.
 
         `held_out` decides which epoch is the best; without it, the last one is. Some rows, those of a fold, get half of the epochs.
@@ -112,7 +98,7 @@ class NetworkFitter:
         def tell(what: str, done: int, _: int) -> None:
             self._progress(what, min(before + done, total), total)
 
-        best = run_epochs(network, examples, held_out, settings, rng, tell, self._checkpoint)
+        best = run_epochs(network, examples, held_out, settings, rng, tell)
         self._fits += 1
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
@@ -137,29 +123,22 @@ class NetworkFitter:
     ) -> TrainableNetwork:
         data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
         classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
-        filters = settings.character_filters if self._plan.fine_tune else 0
-        weights = {name: initial(name, shape, rng) for name, shape in character_shapes(filters).items()}
-        weights |= head.initial_weights(rng, inputs + filters, classes, data.config.max_words)
+        weights = head.initial_weights(rng, inputs, classes, data.config.max_words)
         weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
         if self._start:
             begun = self._start.fit(rows).weights
-            weights = {name: self._checkpoint.workers.mean_of_arrays(begun[name]) for name in weights}
-        if self._plan.fine_tune:
-            weights = {**embedding, **weights}
+            weights = {name: begun[name] for name in weights}
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:
             self._network = TrainableNetwork(
                 head,
                 weights,
-                None if self._plan.fine_tune else self._word_vectors(),
-                data.words,
+                self._word_vectors(),
                 shares,
                 schedule,
                 settings,
-                levels=self.levels,
-                scheme=data.scheme,
-                workers=self._checkpoint.workers,
+                data.scheme,
             )
         else:
             self._network.reset(weights, shares, schedule)
@@ -190,8 +169,8 @@ class Ensemble:
     meaning: MeaningConfig | None = None
     facts: Mapping[str, Any]
 
-    def __init__(self, plan: Plan, progress: Progress = silent, checkpoint: Checkpoint | None = None) -> None:
-        self._plan, self._checkpoint = plan, checkpoint or Checkpoint()
+    def __init__(self, plan: Plan, progress: Progress = silent) -> None:
+        self._plan = plan
         is_linear = isinstance(plan.head, LinearHead)
         # Of many texts, the linear part takes longer than the network, and must not wait for it.
         self._beside = Beside(progress, gives_way=len(plan.data.clean) < MANY and not is_linear)
@@ -203,12 +182,12 @@ class Ensemble:
             vectors = embed_words(plan.data.words, plan.embedding, progress)
         else:
             start = self._read_pretrained()
-            self._trained = NetworkFitter(plan, self._beside.tell, self._checkpoint, start)
+            self._trained = NetworkFitter(plan, self._beside.tell, start)
             self._networks = [start, self._trained] if start else [self._trained]
         if plan.buckets:
             told = self._beside.report
             self._linear = LinearFitter(plan.data, plan.buckets, vectors, plan.settings, told, plan.meaning)
-        self._best: Course | None = None
+        self._best: Fit | None = None
 
     @property
     def _network(self) -> NetworkFitter | PretrainedFitter | None:
@@ -232,7 +211,7 @@ class Ensemble:
             parts = {LINEAR: linear, NETWORK: network}
             found.append({name: part for name, part in parts.items() if part is not None})
             mixes.append(mix_held_out(found[-1], data.held_out.truth, data.scheme, self._usual_factors(place)))
-        losses = [self._checkpoint.workers.mean(mix.loss) for mix in mixes]
+        losses = [mix.loss for mix in mixes]
         self._chosen = losses.index(min(losses))
         self.factors, _, self._shift = mixes[self._chosen]
         self.logits = {
@@ -260,17 +239,6 @@ class Ensemble:
             return USUAL_OF_PRETRAINED
         return USUAL_OF_SOFTMAX if self._linear and self._linear.is_softmax else USUAL_FACTORS
 
-    def learn_as(self, other: "Ensemble") -> None:
-        """Fit everything to more texts, as `other` decided: with its choice of n-grams and network, and its factors."""
-        self.factors, self._shift, self._chosen = other.factors, other._shift, other._chosen
-        linear, like = self._linear, other._linear
-        with self._beside.run(lambda: linear.learn_as(like) if linear and like else None) as fitted:
-            if self._network:
-                # Cross-validated, the held-out texts are training texts, and do not decide when to stop.
-                self._best = self._network.fit(held_out=None if other._plan.data.folds else self._plan.data.held_out)
-            fitted()
-        self._add_up()
-
     def _pretrained_facts(self) -> dict[str, str] | None:
         """Return what the report says of the pre-trained head: its language, and which of its layers were fitted to the texts."""
         if not self._plan.pretrained:
@@ -290,7 +258,7 @@ class Ensemble:
             found |= self._best.weights
             factor = np.float32(self.factors[NETWORK])
             kernel, bias = found["head/logits/kernel"], found["head/logits/bias"]
-            found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), self._network.levels)
+            found["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), FOUR_BITS)
             found["head/logits/bias"] = (bias * factor).astype(np.float32)
         if self._linear:
             found |= self._linear.model.scaled(self.factors[LINEAR]).weights
@@ -302,18 +270,18 @@ class Ensemble:
         found[shifted] = found[shifted] + np.float32(self._shift)
         self.weights = found
 
-    def _try(self, network: NetworkFitter | PretrainedFitter) -> tuple[Mapping[float, Floats], Course | None]:
+    def _try(self, network: NetworkFitter | PretrainedFitter) -> tuple[Mapping[float, Floats], Fit | None]:
         """Return a network's logits of the held-out texts, each by one that has not seen it, and the fit to all texts.
 
         Cross-validated, that fit runs here, beside the linear part, unless another network may be chosen: then it is None.
         """
         data = self._plan.data
-        held_out, course = data.held_out, None
+        held_out, fit = data.held_out, None
         logits = {rate: np.zeros((len(ids), len(data.labels)), np.float32) for rate, ids in held_out.ids.items()}
         for rows, others in data.splits:
-            course = network.fit(rows) if data.folds else network.fit(held_out=held_out)
+            fit = network.fit(rows) if data.folds else network.fit(held_out=held_out)
             for rate, ids in held_out.ids.items():
                 logits[rate][others] = network.logits(ids[others])
         if data.folds:
-            course = network.fit() if len(self._networks) == 1 else None
-        return logits, course
+            fit = network.fit() if len(self._networks) == 1 else None
+        return logits, fit

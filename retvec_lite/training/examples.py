@@ -254,7 +254,7 @@ def choose_sizes(
     needed = float(np.percentile(lengths[fits], 99.5)) if fits.any() else 0.0
     per_word = float(np.percentile(lengths[counts > 0] / counts[counts > 0], 90)) if counts.any() else 1.0
     chars = max(needed, min(per_word, rules.word_length + 1.0) * slots)
-    return dataclasses.replace(rules, max_words=slots, max_chars=min(_round_up(math.ceil(chars)), 65536))
+    return dataclasses.replace(rules, max_words=slots, max_chars=min(_round_up(math.ceil(chars)), 4096))
 
 
 def _round_up(value: int) -> int:

@@ -167,15 +167,6 @@ class LinearFitter:
             self._fit_all()
         return logits
 
-    def learn_as(self, other: "LinearFitter") -> None:
-        """Fit `model` to all texts as `other` did to fewer: with its kind of n-grams, and what words mean if it reads that."""
-        self.few = other.few
-        self.choose((other.config.shortest, other.config.longest))
-        if not other.reads_meaning:
-            self._read = self._read.without_meaning()
-        self._spelling_share = other._spelling_share
-        self._fit_all()
-
     def choose(self, kind: Kind) -> None:
         """Read n-grams of a kind in the texts and their copies; of many long texts, in copies alone: most of their words are as they were."""
         data, settings = self._data, self._settings

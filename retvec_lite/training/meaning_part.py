@@ -212,12 +212,10 @@ def make_part(
     words = list(chosen)[: _most_words(kilobytes, len(chosen))]
     fewest = LEAST_WORDS * len(orders)
     if others and len(words) < fewest:
-        enough = -(-(_CODEBOOK_BYTES + table_bytes(fewest, _KEYS * fewest)) // 1000)
         most = len(words) // LEAST_WORDS - 1
         raise RetvecLiteError(
             f"{len(orders)} languages, {file.language} included, need {LEAST_WORDS:,} words each, but a table of {kilobytes} kB has room "
-            f"for {len(words):,}: {f'name at most {most} in languages' if most > 0 else 'leave languages out'}"
-            + (f", or raise meaning_kb to {enough}." if fewest <= NO_WORD else ".")
+            f"for {len(words):,}: {f'name at most {most} in languages' if most > 0 else 'leave languages out'}."
         )
     own = {file.words[place]: (file, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]

@@ -1,5 +1,6 @@
 """The network in training: weights as variables, steps and prediction as graphs, epochs until it stops."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Mapping
@@ -11,14 +12,10 @@ import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.distribution import Workers
-from retvec_lite.model.encoder_graph import word_bits
-from retvec_lite.model.grid import fake_quantize, snap
+from retvec_lite.model.grid import FOUR_BITS, fake_quantize, snap
 from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
 from retvec_lite.model.heads import HeadSpec, RnnHead
-from retvec_lite.model.network_graph import embed_bits, word_vectors
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.checkpoint import Checkpoint, Course
 from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.network_inputs import WordBatch, distinct_words, epoch, in_order, used_words
@@ -42,72 +39,77 @@ _SQUARE_DECAY: Final = 0.999
 _ADAM_EPSILON: Final = 1e-7
 """AdamW's constants: those of Keras."""
 _LARGEST_NORM: Final = 1.0
-"""The gradients of one learning rate are scaled down to this norm together."""
+"""The gradients are scaled down to this norm together."""
+
+
+@dataclasses.dataclass
+class Fit:
+    """A fit of the network.
+
+    Attributes:
+        weights: of the best epoch, by name, float32.
+        history: of each epoch: its number, loss, and mean validation score.
+        best: number of the best epoch, counted from 1; 0 for a fit without epochs.
+    """
+
+    weights: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
+    history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    best: int = 0
 
 
 class TrainableNetwork:
-    """Head (and, when fine-tuned, embedding) weights with their optimizer.
+    """The weights of a head with their optimizer, on word vectors that stay as they are.
 
-    On a frozen embedding, TensorFlow runs the step op by op, and one graph serves every length: XLA would compile for four
-    seconds for each length and gain nothing, because its matrix products are no faster and its other loops use one core. Such a
-    graph computes in parts, of words and then of texts, which run side by side: single ops are too small to share among cores.
-    A fine-tuned embedding and an LSTM are many small ops on the same numbers; XLA fuses them and is worth its compilation.
+    TensorFlow runs the step op by op, and one graph serves every length: XLA would compile for four seconds for each length and gain
+    nothing, because its matrix products are no faster and its other loops use one core. Such a graph computes in parts, of words and
+    then of texts, which run side by side: single ops are too small to share among cores. An LSTM is many small ops on the same
+    numbers; XLA fuses them and is worth its compilation.
 
     Args:
         head: which head.
-        weights: starting weights `head/...`, and `embedding/...` and `characters/...` when they are trained as well.
-        frozen: word vectors `[distinct words, dimension]` by id, or None when `words` are embedded in every step.
-        words: int32 `[distinct words, word_length]` by id.
+        weights: starting weights `head/...`.
+        vectors: of the words `[distinct words, dimension]` by id.
         class_weights: float32 `[classes]`, mean 1 over the training texts.
         schedule: the learning rate by step.
-        settings: dropout, label smoothing, weight decay, the embedding's rate, and the seed.
-        levels: largest integer of the grid that matrices are trained and kept on, 7 for 4 bits, 127 for 8.
+        settings: dropout, label smoothing, weight decay, and the seed.
         scheme: one label a text, or several.
-        workers: each computes its own rows of a batch, and all take the same step.
+
+    Attributes:
+        levels: largest integer of the grid that matrices are trained and kept on. A head keeps its accuracy on a 4-bit grid, so that
+            all recipes are one function.
     """
+
+    levels = FOUR_BITS
 
     def __init__(
         self,
         head: HeadSpec,
         weights: Mapping[str, Floats],
-        frozen: npt.NDArray[np.float16] | None,
-        words: Ints,
+        vectors: npt.NDArray[Any],
         class_weights: Floats,
         schedule: RateSchedule,
         settings: FitSettings,
-        *,
-        levels: int,
         scheme: LabelScheme = ONE_LABEL,
-        workers: Workers | None = None,
     ) -> None:
         self.scheme = scheme
-        self.workers = workers or Workers()
         self._head = head
-        self._frozen = frozen
-        self._words = words
+        self._words = vectors
         self._schedule = schedule
         self._settings = settings
-        self._levels = levels
         self._variables = {name: tf.Variable(value) for name, value in weights.items()}
         self._means = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
         self._squares = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
         self._class_weights = tf.Variable(class_weights)
-        # Adam ignores a gradient's scale, so the embedding's smaller rate is one of the step, and its norm its own.
-        fast = [name for name in self._variables if not name.startswith("embedding/")]
-        slow = [name for name in self._variables if name.startswith("embedding/")]
-        self._rates = [(names, share) for names, share in ((fast, 1.0), (slow, settings.embedding_rate)) if names]
-        self._compiled = frozen is None or isinstance(head, RnnHead)
+        self._compiled = isinstance(head, RnnHead)
         step, predict = None, None
-        if frozen is not None and not self._compiled:
+        if not self._compiled:
             # Open sizes: one graph for batches of every length.
-            vectors = tf.TensorSpec([None, frozen.shape[1]], frozen.dtype)
-            predict = [vectors, tf.TensorSpec([None, None], tf.int32)]
+            table = tf.TensorSpec([None, vectors.shape[1]], vectors.dtype)
+            predict = [table, tf.TensorSpec([None, None], tf.int32)]
             seed, number = tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)
             weights_of = tf.TensorSpec([None], tf.float32)
-            step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), weights_of, seed, number, number]
-        # XLA knows no messages to other workers.
-        compiled = self._compiled and self.workers.count == 1
-        self._step = tf.function(self._train_step, input_signature=step, jit_compile=compiled, autograph=False)
+            step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), weights_of, seed, number]
+        self._step = tf.function(self._train_step, input_signature=step, jit_compile=self._compiled, autograph=False)
         self._predict = tf.function(self._logits, input_signature=predict, jit_compile=self._compiled, autograph=False)
 
     def reset(self, weights: Mapping[str, Floats], class_weights: Floats, schedule: RateSchedule) -> None:
@@ -126,13 +128,9 @@ class TrainableNetwork:
         `count` numbers the steps from 0; `weights` `[batch]` say how much each text counts.
         """
         weights = np.ones(len(batch.rows), np.float32) if weights is None else weights
-        own, ids = self.workers.rows_of(len(batch.rows)), self._fitting(batch.ids)
-        table, local = self._local(ids[own])
-        # Dropout differs from step to step and from worker to worker.
-        seed = np.array([count, self._settings.seed % 2**20 * 1000 + 100 * self.workers.index], np.int32)
-        rate, whole = np.float32(self._schedule(count)), np.float32(len(batch.rows))
-        with self.workers.watched():
-            return float(self._step(table, local, targets[own], weights[own], seed, rate, whole))
+        table, local = self._local(self._fitting(batch.ids))
+        seed = np.array([count, self._settings.seed % 2**20 * 1000], np.int32)  # dropout differs from step to step
+        return float(self._step(table, local, targets, weights, seed, np.float32(self._schedule(count))))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
@@ -147,20 +145,7 @@ class TrainableNetwork:
     def weights(self) -> dict[str, Floats]:
         """Return the current weights by name, matrices on their grid: what training computes with."""
         arrays = {name: np.array(variable.numpy(), np.float32) for name, variable in self._variables.items()}
-        return {name: snap(value, self._levels) if is_matrix(name) else value for name, value in arrays.items()}
-
-    def state(self) -> dict[str, Floats]:
-        """Return all that changes from step to step, by name: the weights as they are trained, and what AdamW keeps of each."""
-        return {name: variable.numpy() for name, variable in self._changing().items()}
-
-    def restore(self, state: Mapping[str, Floats]) -> None:
-        """Go back to an earlier `state`."""
-        for name, variable in self._changing().items():
-            variable.assign(state[name])
-
-    def _changing(self) -> dict[str, tf.Variable]:
-        kinds = {"weight": self._variables, "mean": self._means, "square": self._squares}
-        return {f"{kind}/{name}": variable for kind, each in kinds.items() for name, variable in each.items()}
+        return {name: snap(value, self.levels) if is_matrix(name) else value for name, value in arrays.items()}
 
     def load(self, weights: Mapping[str, Floats]) -> None:
         """Go back to earlier weights."""
@@ -174,25 +159,21 @@ class TrainableNetwork:
     def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
         """Return the rows of the word table that a batch needs, and its ids into them."""
         distinct, local = distinct_words(ids)
-        known = self._words if self._frozen is None else self._frozen
         # Each number of rows would be compiled.
         rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP if self._compiled else len(distinct)
-        table = np.zeros((rows, known.shape[1]), known.dtype)
-        table[: len(distinct)] = known[distinct]
+        table = np.zeros((rows, self._words.shape[1]), self._words.dtype)
+        table[: len(distinct)] = self._words[distinct]
         return table, local
 
     def _vectors(self, table: tf.Tensor, weights: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """Return word vectors, float32 `[rows, dimension]`, of the rows of `_local`."""
-        if self._frozen is not None:
-            return tf.cast(table, tf.float32)
-        bits = word_bits(table[None])
-        return word_vectors(bits, embed_bits(bits, weights), weights)[0]
+        return tf.cast(table, tf.float32)
 
     def _tensors(self) -> dict[str, tf.Tensor]:
         """Return the weights as the exported file will have them; gradients skip the rounding."""
         tensors = {name: tf.convert_to_tensor(variable) for name, variable in self._variables.items()}
         return {
-            name: fake_quantize(value, self._levels) if is_matrix(name) else value for name, value in tensors.items()
+            name: fake_quantize(value, self.levels) if is_matrix(name) else value for name, value in tensors.items()
         }
 
     def _logits(self, table: tf.Tensor, ids: tf.Tensor, dropout: Dropout = tf.identity) -> tf.Tensor:
@@ -224,9 +205,7 @@ class TrainableNetwork:
         weights: tf.Tensor,
         seed: tf.Tensor,
         rate: tf.Tensor,
-        whole: tf.Tensor,
     ) -> tf.Tensor:
-        """Take a step with the rows of this worker; `whole` is how many rows all of them have."""
         calls = iter(range(1 << 16))
 
         def dropout(values: tf.Tensor) -> tf.Tensor:
@@ -239,14 +218,11 @@ class TrainableNetwork:
         with tf.GradientTape() as tape:
             logits = self._logits(table, ids, dropout)
             losses = self.scheme.losses(logits, targets, self._class_weights, self._settings.label_smoothing)
-            loss = tf.reduce_sum(losses * weights) / whole
+            loss = tf.reduce_sum(losses * weights) / tf.cast(tf.shape(ids)[0], tf.float32)
         gradients = tape.gradient(loss, self._variables)
-        loss, *total = self.workers.total([loss, *gradients.values()])
-        gradients = dict(zip(gradients, total, strict=True))
-        for names, share in self._rates:
-            clipped, _ = tf.clip_by_global_norm([gradients[name] for name in names], _LARGEST_NORM)
-            for name, gradient in zip(names, clipped, strict=True):
-                self._adam(name, gradient, rate * share, tf.cast(seed[0] + 1, tf.float32))
+        clipped, _ = tf.clip_by_global_norm(list(gradients.values()), _LARGEST_NORM)
+        for name, gradient in zip(gradients, clipped, strict=True):
+            self._adam(name, gradient, rate, tf.cast(seed[0] + 1, tf.float32))
         return loss
 
     def _adam(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, steps: tf.Tensor) -> None:
@@ -297,8 +273,7 @@ def run_epochs(
     settings: FitSettings,
     rng: np.random.Generator,
     progress: Progress = silent,
-    checkpoint: Checkpoint | None = None,
-) -> Course:
+) -> Fit:
     """Train until validation has not improved for `settings.patience` epochs, or to the last one.
 
     The best epoch is the one with the highest mean score on `held_out`, or the last where that is None; `network` is left with the
@@ -309,51 +284,39 @@ def run_epochs(
     """
     texts = len(examples.targets)
     batch_size, steps = settings.batch(texts), settings.steps(texts)
-    checkpoint = checkpoint or Checkpoint()
-    course, state = checkpoint.begin()
-    if state:
-        network.restore(state)
-    if course.generator:
-        progress("training", min(course.steps, steps), steps)
-        rng.bit_generator.state = course.generator
-    while not course.is_over:
-        course.generator = rng.bit_generator.state
-        batches = epoch(examples.copies[course.epochs % len(examples.copies)], batch_size, rng)
-        for batch in itertools.islice(batches, len(course.losses), None):
+    found, taken, best_score = Fit(best=1), 0, -math.inf
+    for number in range(1, settings.epochs + 1):
+        losses = []
+        for batch in epoch(examples.copies[(number - 1) % len(examples.copies)], batch_size, rng):
             weights = None if examples.weights is None else examples.weights[batch.rows]
-            course.losses.append(network.train(batch, examples.targets[batch.rows], course.steps, weights))
-            course.steps += 1
-            progress("training", min(course.steps, steps), steps)
-            checkpoint.keep(network.state)
-        _end_epoch(course, network, examples, held_out, settings)
-    return course
+            losses.append(network.train(batch, examples.targets[batch.rows], taken, weights))
+            taken += 1
+            progress("training", min(taken, steps), steps)
+        broken = [loss for loss in losses if not math.isfinite(loss)]
+        if broken:
+            raise RetvecLiteError(
+                f"Training broke down in epoch {number} (loss {broken[0]}): "
+                "the texts or the embedding hold something extreme."
+            )
+        told: dict[str, Any] = {"epoch": number, "loss": float(np.mean(losses))}
+        found.history.append(told)
+        is_best = number == settings.epochs
+        if held_out is not None:
+            told["score"] = _score(network, examples.classes, held_out)
+            is_best = told["score"] > best_score
+            best_score = max(best_score, told["score"])
+        if is_best:
+            found.weights, found.best = network.weights(), number
+        elif held_out is not None and number - found.best >= settings.patience:
+            break
+    return found
 
 
-def _end_epoch(
-    course: Course, network: TrainableNetwork, examples: Examples, held_out: HeldOut | None, settings: FitSettings
-) -> None:
-    """Note the loss and the validation score of an epoch, and whether it was the last."""
-    losses = course.losses
-    course.epochs, course.losses = course.epochs + 1, []
-    broken = [loss for loss in losses if not math.isfinite(loss)]
-    if broken:
-        raise RetvecLiteError(
-            f"Training broke down in epoch {course.epochs} (loss {broken[0]}): "
-            "the texts or the embedding hold something extreme."
-        )
-    course.is_over = course.epochs == settings.epochs
-    told: dict[str, Any] = {"epoch": course.epochs, "loss": float(np.mean(losses))}
-    course.history.append(told)
-    is_best = course.is_over
-    if held_out is not None:
-        some = slice(None, None, max(1, round(len(held_out.truth) / _SCORED)))
-        scores = [
-            network.scheme.score(network.logits(ids[some], examples.classes, PREDICTION_BATCH), held_out.truth[some])
-            for ids in held_out.ids.values()
-        ]
-        told["score"] = network.workers.mean(float(np.mean(scores)))
-        is_best = told["score"] > course.score
-        course.score = max(course.score, told["score"])
-        course.is_over |= not is_best and course.epochs - course.best >= settings.patience
-    if is_best:
-        course.weights, course.best = network.weights(), course.epochs
+def _score(network: TrainableNetwork, classes: int, held_out: HeldOut) -> float:
+    """Return the mean score of some of the held-out texts over all ways in which they are written."""
+    some = slice(None, None, max(1, round(len(held_out.truth) / _SCORED)))
+    scores = [
+        network.scheme.score(network.logits(ids[some], classes, PREDICTION_BATCH), held_out.truth[some])
+        for ids in held_out.ids.values()
+    ]
+    return float(np.mean(scores))

@@ -9,13 +9,10 @@ from typing import Any, Final, Literal
 from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
 from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable
-from retvec_lite.data.skipped import Skipped
-from retvec_lite.data.tables import texts_in
-from retvec_lite.data.texts import read_texts
 from retvec_lite.data.warnings import data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
-from retvec_lite.model.heads import HEADS, LinearHead
+from retvec_lite.model.heads import HEADS
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, choose_embedding
 from retvec_lite.option_fields import DELIMITER, NAMES, Options, choice, integer, number, option
@@ -27,8 +24,6 @@ REJECT_AT: Final = 0.99
 
 _AUTO, _NONE = "auto", "none"
 """What `meaning` may be besides a file."""
-_LEAST_MEANING_KB: Final = 20
-"""Codebooks take 16 kB, however few words there are."""
 
 _NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
 """What is meant as a share and is none."""
@@ -51,7 +46,6 @@ class Inputs:
             sets a tenth of many aside.
         embedding: pre-trained word embedding; None for RETVec-raw.
         class_weights: see `choose_class_weights`; None for the recommended ones.
-        unlabelled: distinct texts without labels.
         warnings: what to check in the texts.
         meanings: what words mean, to choose the language of the texts from: files, or tags of those in the package, which are read once
             chosen; empty to do without.
@@ -62,7 +56,6 @@ class Inputs:
     validation: Dataset | float | None
     embedding: Embedding | None
     class_weights: ClassWeights | None
-    unlabelled: Sequence[str]
     warnings: Sequence[str]
     meanings: Sequence[MeaningFile | str] = ()
     languages: Sequence[MeaningFile] = ()
@@ -106,13 +99,6 @@ class TrainOptions(Options):
         "word embedding: a file, or raw for bits alone (default: the built-in one)",
         metavar="default|raw|FILE",
     )
-    fine_tune_embedding: bool = option(
-        False,
-        "also train the word embedding, with character features beside it: more accurate without n-grams, 2 to 5 times slower",
-    )
-    character_filters: int | None = option(
-        None, "character features of a fine-tuned embedding (default: 128; 0: none)", integer(0, 1024)
-    )
     ngram_kb: int | None = option(
         None,
         "kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none)",
@@ -124,12 +110,6 @@ class TrainOptions(Options):
         "what words mean: a file of `retvec-lite pretrain-meaning`, or none (default: the built-in one if a fifth of the texts are "
         "in its language); n-grams read it too, and it is left out where it does not help",
         metavar="auto|none|FILE",
-    )
-    meaning_kb: int | None = option(
-        None,
-        f"kilobytes for what words mean, {_LEAST_MEANING_KB} at least (default: 40 to 250, what n-grams can spare; 0: none)",
-        integer(0, 1000),
-        metavar="KB",
     )
     languages: Sequence[str | os.PathLike[str] | MeaningFile] | None = option(
         None,
@@ -145,9 +125,6 @@ class TrainOptions(Options):
         integer(100, 100_000),
         metavar="KB",
     )
-    max_words: int | Literal["auto"] = option(
-        "auto", "word slots (default: the 99th percentile of the texts)", integer(1, 4096, "auto"), metavar="auto|N"
-    )
     epochs: int | None = option(None, "most passes over the data (default: chosen by the size of the data)", integer(1))
     typo_rate: float | None = option(
         None,
@@ -162,12 +139,6 @@ class TrainOptions(Options):
         ".json (default: sqrt; none with several labels a text)",
         metavar="sqrt|balanced|none|FILE",
     )
-    unlabelled: Sequence[str] | str | os.PathLike[str] | Any | None = option(
-        None,
-        "texts without labels to learn from as well, where the classifier is sure of them: .txt, .csv, .tsv or .jsonl, in Python "
-        "also a sequence of texts or a table",
-        metavar="FILE",
-    )
     reject_at: float = option(
         REJECT_AT,
         "share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more "
@@ -181,35 +152,18 @@ class TrainOptions(Options):
     seed: int = option(0, "seed of everything random (default: 0)", integer(0, 2**31 - 1))
     out: str | os.PathLike[str] | None = option(
         None,
-        "folder for the trained classifier, checked before the training begins; a long training keeps a checkpoint beside it: "
-        "repeated after a kill, the same training goes on where it was",
+        "folder for the trained classifier, checked before the training begins",
         required=True,
         metavar="DIR",
     )
-    force: bool = option(
-        False, "replace an earlier classifier in that folder, and a checkpoint of other data or options"
-    )
+    force: bool = option(False, "replace an earlier classifier in that folder")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.head == LinearHead.name and self.fine_tune_embedding:
-            raise RetvecLiteError("fine_tune_embedding needs a network: the head linear reads the embedding as it is.")
-        if self.fine_tune_embedding and isinstance(self.embedding, str) and self.embedding == "raw":
-            raise RetvecLiteError("fine_tune_embedding needs an embedding: 'raw' has no weights to train.")
-        if self.character_filters is not None and not self.fine_tune_embedding:
-            raise RetvecLiteError(
-                "character_filters needs fine_tune_embedding: a frozen embedding has no character features."
-            )
-        if self.meaning_kb is not None and 0 < self.meaning_kb < _LEAST_MEANING_KB:
-            raise RetvecLiteError(
-                f"meaning_kb must be 0 or at least {_LEAST_MEANING_KB}, not {self.meaning_kb}: less has no room for words."
-            )
-        if self.ngram_kb == 0 and self.meaning_kb != 0 and self.meaning not in (_AUTO, _NONE):
+        if self.ngram_kb == 0 and self.meaning not in (_AUTO, _NONE):
             raise RetvecLiteError("meaning needs n-grams: the linear part reads both. Leave ngram_kb 0 out.")
-        if self.languages and (0 in (self.ngram_kb, self.meaning_kb) or self.meaning == _NONE):
-            raise RetvecLiteError(
-                "languages needs n-grams and what words mean: leave meaning, meaning_kb and ngram_kb out."
-            )
+        if self.languages and (self.ngram_kb == 0 or self.meaning == _NONE):
+            raise RetvecLiteError("languages needs n-grams and what words mean: leave meaning and ngram_kb out.")
         if isinstance(self.validation, (int, float)) and not 0.0 < self.validation < 1.0:
             raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {self.validation:g}.")
 
@@ -222,7 +176,7 @@ class TrainOptions(Options):
             RetvecLiteError: for data that cannot be trained on, or options that do not fit them.
         """
         training = self._dataset(data, labels, bool(self.multi_label), sample_weight=sample_weight)
-        validation, (unlabelled, left_out) = self._validation(training.multi_label), self._unlabelled()
+        validation = self._validation(training.multi_label)
         check_trainable(training)
         if self.multi_label is None and not training.multi_label:
             check_single(training.labels, training.path)
@@ -233,17 +187,13 @@ class TrainOptions(Options):
             )
         self._check_rejection(training)
         weights = None if self.class_weights is None else choose_class_weights(self.class_weights, training.classes)
-        if training.multi_label and unlabelled:
-            raise RetvecLiteError("unlabelled needs data with one label a text: leave it out with multi_label.")
         embedding = choose_embedding(self.embedding)
         warnings = data_warnings(training, validation if isinstance(validation, Dataset) else None)
         languages = [language_file(name) for name in self.languages or ()]
-        return Inputs(
-            training, validation, embedding, weights, unlabelled, [*warnings, *left_out], self._meanings(), languages
-        )
+        return Inputs(training, validation, embedding, weights, warnings, self._meanings(), languages)
 
     def _meanings(self) -> Sequence[MeaningFile | str]:
-        if self.meaning_kb == 0 or self.ngram_kb == 0 or self.meaning == _NONE:
+        if self.ngram_kb == 0 or self.meaning == _NONE:
             return ()
         if isinstance(self.meaning, MeaningFile):
             return (self.meaning,)
@@ -267,18 +217,6 @@ class TrainOptions(Options):
             return self._dataset(self.validation, None, multi_label, split="test")
         except RetvecLiteError as error:
             raise RetvecLiteError(f"The validation data: {error}") from error
-
-    def _unlabelled(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the distinct texts without labels, and sentences about rows that are not among them."""
-        skipped = Skipped(self.skip_bad_rows)
-        if self.unlabelled is None:
-            return (), ()
-        if isinstance(self.unlabelled, (str, os.PathLike)):
-            found = list(read_texts(self.unlabelled, self.text_column, skipped=skipped, delimiter=self.delimiter))
-        else:
-            found = texts_in(self.unlabelled, self.text_column, "the unlabelled data")
-        texts = tuple(dict.fromkeys(text for text in found if text.strip()))
-        return texts, [f"{self.unlabelled}: {sentence}" for sentence in skipped.sentences()]
 
     def _check_rejection(self, training: Dataset) -> None:
         if training.multi_label and (self.unknown_label is not None or self.reject_at != REJECT_AT):

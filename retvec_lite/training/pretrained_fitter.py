@@ -12,12 +12,11 @@ from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.head_graph import scan_lstm, text_features, word_features
 from retvec_lite.model.pretrained_head import PretrainedHead
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.checkpoint import Course
 from retvec_lite.training.examples import HeldOut, Rows, TrainingData
 from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_model import UNSEEN_BY_SOFTMAX, solve_together
 from retvec_lite.training.linear_part import NAME_WEIGHT
-from retvec_lite.training.network import PREDICTION_BATCH
+from retvec_lite.training.network import PREDICTION_BATCH, Fit
 from retvec_lite.training.network_inputs import distinct_words, embed_words, in_order
 from retvec_lite.training.settings import FitSettings
 
@@ -34,11 +33,8 @@ class PretrainedFitter:
     files hold the two layers, to the vector and from there to the labels, as one. Progress is told of "embedding words".
 
     Attributes:
-        levels: the largest integer of the grid of the matrices.
         table: the vectors of all words, float16 `[distinct words, dimension]`.
     """
-
-    levels: Final = FOUR_BITS
 
     def __init__(
         self,
@@ -65,11 +61,11 @@ class PretrainedFitter:
         self._scale = np.float32(1.0 / max(float(np.linalg.norm(vectors[0], axis=1).mean()), 1e-6))
         *self._copies, self._names = (vector * self._scale for vector in vectors)
 
-    def fit(self, rows: Rows | None = None, held_out: HeldOut | None = None) -> Course:
+    def fit(self, rows: Rows | None = None, held_out: HeldOut | None = None) -> Fit:
         """Fit the layer to some rows, or to all; the same rows once. The solution is the only one, so `held_out` decides nothing.
 
         Returns:
-            A course without epochs, with all weights of the classifier but those of n-grams.
+            A fit without epochs, with all weights of the classifier but those of n-grams.
         """
         rows = np.arange(len(self._data.clean)) if rows is None else rows
         key = rows.tobytes()
@@ -77,7 +73,7 @@ class PretrainedFitter:
             self._fitted[key] = self._solve(rows)
         self._kernel, self._bias = self._fitted[key]
         last = {"head/logits/kernel": self._kernel, "head/logits/bias": self._bias}
-        return Course(is_over=True, best=0, weights={**self._embedding, **self._pretrained.weights, **last})
+        return Fit({**self._embedding, **self._pretrained.weights, **last})
 
     def logits(self, ids: Ints) -> Floats:
         """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
@@ -99,7 +95,7 @@ class PretrainedFitter:
         kernel, bias = solve_together(solver, vectors, targets, classes, shares, UNSEEN_BY_SOFTMAX)
         inner = self._scale * kernel
         return (
-            snap((self._pretrained.kernel @ inner).astype(np.float32), self.levels),
+            snap((self._pretrained.kernel @ inner).astype(np.float32), FOUR_BITS),
             (self._pretrained.bias @ inner + bias).astype(np.float32),
         )
 

@@ -31,12 +31,10 @@ class FitSettings:
         patience: epochs without a better validation score after which training stops.
         batch_size: texts a step.
         learning_rate: peak of the head's cosine schedule.
-        embedding_rate: the embedding's learning rate as a share of the head's, when fine-tuned.
         typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
         copies: differently written copies of the texts that the epochs take turns with.
         linear_copies: how many of them the linear part learns from, see `LinearFitter.choose`.
         refit: the linear part finally learns from the texts that were set aside as well, see `LinearFitter`.
-        character_filters: features of neighbouring characters that the head gets beside a fine-tuned embedding; 0 for none.
         dropout: rate on the head's input and on the pooled text.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
         weight_decay: of AdamW (Loshchilov and Hutter 2019).
@@ -48,12 +46,10 @@ class FitSettings:
     patience: int = 7
     batch_size: int = 128
     learning_rate: float = 2e-3
-    embedding_rate: float = 0.25
     typo_rate: float = 0.4
     copies: int = 6
     linear_copies: int = 2
     refit: bool = True
-    character_filters: int = 0
     dropout: float = 0.4
     label_smoothing: float = 0.1
     weight_decay: float = 1e-2
@@ -81,36 +77,31 @@ def settings_for(
 
     Where every second copy is `translated`, twice the epochs show as many of the others.
     """
-    names = ("epochs", "typo_rate", "character_filters", "seed")
+    names = ("epochs", "typo_rate", "seed")
     chosen = {name: getattr(options, name) for name in names} | {"class_weights": class_weights}
     given = {name: value for name, value in chosen.items() if value is not None}
-    found = recommended(
-        len(texts), fine_tune=options.fine_tune_embedding, multi_label=texts.multi_label, head=options.head, **given
-    )
+    found = recommended(len(texts), multi_label=texts.multi_label, head=options.head, **given)
     return dataclasses.replace(found, epochs=2 * found.epochs) if translated and options.epochs is None else found
 
 
-def recommended(
-    texts: int, *, fine_tune: bool, multi_label: bool = False, head: str = "auto", **chosen: Any
-) -> FitSettings:
+def recommended(texts: int, *, multi_label: bool = False, head: str = "auto", **chosen: Any) -> FitSettings:
     """Return the settings for so many training texts; `chosen` fields override them.
 
     Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
 
-    Networks beside n-grams need few steps at a high learning rate. Three kinds get more, because fewer were not measured: with a
-    fine-tuned embedding, with deep heads, and with several labels a text. A fine-tuned embedding learns little from few texts, and as
-    fast as the head from many (docs/benchmarks.md).
+    Networks beside n-grams need few steps at a high learning rate. Two kinds get more, because fewer were not measured: with deep
+    heads, and with several labels a text.
     """
     many, fewest = texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
-    if fine_tune or multi_label or head in _SLOW_HEADS:
+    if multi_label or head in _SLOW_HEADS:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
-            "learning_rate": (1e-3 if fine_tune else 2e-3 if multi_label else 1.5e-3) * (1 + multi_label),
-            "epochs": (16 if many else 30) * (1 + fine_tune) * (1 + multi_label),
-            "patience": (6 if many else 10) * (1 + fine_tune),
+            "learning_rate": 4e-3 if multi_label else 1.5e-3,
+            "epochs": (16 if many else 30) * (1 + multi_label),
+            "patience": 6 if many else 10,
             "batch_size": 64,
         }
     elif many:
@@ -121,8 +112,6 @@ def recommended(
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     if multi_label:
         defaults |= {"class_weights": "none"}
-    if fine_tune:
-        defaults |= {"character_filters": 128, **({"embedding_rate": 1.0} if many else {})}
     found = FitSettings(**{**defaults, **chosen})
     if head == LinearHead.name:
         # The linear part reads no more, and there is no network.

@@ -11,7 +11,6 @@ import functools
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,16 +19,12 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.checkpoints import weights_digest
-from retvec_lite.model.distribution import Workers
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.meaning_file import MeaningFile, packaged_requests
-from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.pretrained_head import PretrainedHead, packaged_head
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import choose_meaning_kb, choose_parts, network_shapes, planned_decision, with_ngrams
-from retvec_lite.training.checkpoint import Checkpoint, origin
 from retvec_lite.training.ensemble import Ensemble, Plan
 from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import count_distinct, count_hashes
@@ -40,15 +35,11 @@ from retvec_lite.training.settings import FEW, FitSettings, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.training.translation import Translation
 from retvec_lite.version import __version__
-from retvec_lite.windows import answer_in_windows, combine
 
 _FOLDS: Final = 3
 
 _TOLD_BY_ONE_TABLE: Final = 2
 """Labels up to which few texts read the usual table of meaning alone (docs/meaning.md)."""
-
-_SURE: Final = 0.5
-"""Probability from which a label that was predicted counts as right."""
 
 
 class Trained(NamedTuple):
@@ -64,7 +55,6 @@ class Prepared(NamedTuple):
     training: Dataset
     validation: Dataset
     plan: Plan
-    translation: Translation | None = None
 
 
 def train(
@@ -72,27 +62,20 @@ def train(
     options: TrainOptions,
     *,
     settings: FitSettings | None = None,
-    checkpoint: Path | None = None,
-    workers: Workers | None = None,
     progress: Progress = silent,
 ) -> Trained:
     """Train a classifier.
 
     Options that are None follow the number of texts, see `recommended`; `settings`, for experiments, replace that choice and what the
-    options say of it. A long training is kept in the file `checkpoint`; one that is there goes on where it was.
+    options say of it.
 
     Raises:
-        RetvecLiteError: for data or options that leave nothing to train, a checkpoint of another training without
-            `options.force`, or a loss that is no longer finite.
+        RetvecLiteError: for data or options that leave nothing to train, or a loss that is no longer finite.
     """
-    belongs_to = origin(inputs, options, settings)
-    kept = Checkpoint(checkpoint, belongs_to, options.force, workers)
     prepared = prepare(inputs, options, settings, progress)
-    ensemble = fit(prepared.plan, kept, progress)
-    trained = judge(prepared, ensemble, inputs, options)
-    if inputs.unlabelled:
-        trained = improve(trained, prepared, ensemble, inputs, options, settings, kept, progress)
-    return trained
+    ensemble = Ensemble(prepared.plan, progress)
+    ensemble.learn()
+    return judge(prepared, ensemble, inputs, options)
 
 
 def prepare(
@@ -123,7 +106,6 @@ def prepare(
         folds=folds,
         refit=refit,
         word_length=inputs.embedding.word_length if inputs.embedding else EncoderConfig.word_length,
-        max_words=None if options.max_words == "auto" else options.max_words,
         progress=progress,
     )
     language = _Language(source, others, facts)
@@ -133,13 +115,12 @@ def prepare(
         plan.embedding,
         len(data.labels),
         data.config,
-        settings,
         plan.meaning.config if plan.meaning else None,
     )
     shapes = with_ngrams(network, plan.buckets, len(data.labels))
     sizes = estimate_bytes(shapes, data.config, data.labels, planned_decision(data))
     progress(describe_sizes(sizes), 0, 0)
-    return Prepared(training, validation, plan, translation)
+    return Prepared(training, validation, plan)
 
 
 class _Language(NamedTuple):
@@ -165,7 +146,7 @@ def _plan(
     if language.source:
         requests = _requests(language.source, options, data) if pretrained else None
         head = pretrained.head if pretrained else None
-        kilobytes = choose_meaning_kb(data, options, embedding, settings, count, len(language.others), head)
+        kilobytes = choose_meaning_kb(data, options, embedding, count, len(language.others), head)
         meaning, more = make_part(language.source, data, kilobytes, language.others, settings.seed, requests)
         facts |= more
 
@@ -174,13 +155,12 @@ def _plan(
             data,
             options,
             embedding,
-            settings,
             count,
             meaning.config if meaning else None,
             pretrained.head if pretrained and meaning else None,
         )
         known = pretrained if pretrained and meaning and pretrained.head == head else None
-        return Plan(data, head, buckets, embedding, options.fine_tune_embedding, settings, meaning, facts, known)
+        return Plan(data, head, buckets, embedding, settings, meaning, facts, known)
 
     if meaning:
         with contextlib.suppress(RetvecLiteError):
@@ -202,16 +182,9 @@ def _pretrained_head(
 ) -> PretrainedHead | None:
     """Return the pre-trained head of the language of few texts, with one label each, unless another network is asked for."""
     few = len(data.clean) <= FEW and not (data.scheme.multi_label or data.is_translated)
-    usual = options.head == "auto" and options.epochs is None and not options.fine_tune_embedding
+    usual = options.head == "auto" and options.epochs is None
     found = packaged_head(language.source.language) if few and usual and language.source else None
-    return found if found and found.embedding == weights_digest(inputs.embedding) else None
-
-
-def fit(plan: Plan, checkpoint: Checkpoint | None = None, progress: Progress = silent) -> Ensemble:
-    """Fit network and linear part, and decide how much each counts."""
-    ensemble = Ensemble(plan, progress, checkpoint)
-    ensemble.learn()
-    return ensemble
+    return found if found and inputs.embedding and found.embedding == inputs.embedding.digest else None
 
 
 def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: TrainOptions) -> Trained:
@@ -228,7 +201,6 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
         "multi_label": inputs.training.multi_label,
         "texts_cut_by_max_words": data.share_cut,
         "texts_in_windows": sum(len(text) > data.config.max_chars for text in texts) / len(texts),
-        "fine_tuned_embedding": plan.fine_tune,
         "settings": dataclasses.asdict(plan.settings),
         "reject_at": options.reject_at,
         "max_kb": options.max_kb,
@@ -257,40 +229,6 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
     return Trained(model, judged.scores)
 
 
-def improve(
-    trained: Trained,
-    prepared: Prepared,
-    ensemble: Ensemble,
-    inputs: Inputs,
-    options: TrainOptions,
-    fixed: FitSettings | None = None,
-    checkpoint: Checkpoint | None = None,
-    progress: Progress = silent,
-) -> Trained:
-    """Fit everything again, as `ensemble` decided, to the unlabelled texts as well: those whose label the model is sure of.
-
-    The scores stay those of the classifier that labelled them.
-    """
-    model, plan = trained.model, prepared.plan
-    texts = label_texts(model, inputs.unlabelled, prepared.training)
-    settings = fixed or settings_for(texts, options, inputs.class_weights, translated=bool(prepared.translation))
-    data = make_examples(
-        texts,
-        prepared.validation,
-        **settings.typos,
-        translation=prepared.translation,
-        refit=plan.data.refit,
-        config=plan.data.config,
-        progress=progress,
-    )
-    again = Ensemble(dataclasses.replace(plan, data=data, settings=settings), progress, checkpoint)
-    again.learn_as(ensemble)
-    facts = {**model.training, "unlabelled_texts": len(texts) - len(prepared.training)}
-    decision = dataclasses.replace(model.decision, characters=data.characters)
-    model = dataclasses.replace(model, weights=again.weights, training=facts, decision=decision)
-    return Trained(model, trained.validation)
-
-
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
     """Return rows to learn from and rows to be tested on, a similar share of every label in each; every text is tested on once."""
     from sklearn.model_selection import StratifiedKFold
@@ -301,22 +239,3 @@ def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
         warnings.simplefilter("ignore", UserWarning)
         splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(dataset.texts, dataset.strata)
         return [(np.asarray(rows), np.asarray(others)) for rows, others in splits]
-
-
-def label_texts(model: TrainedModel, texts: Sequence[str], training: Dataset) -> Dataset:
-    """Return the training texts, and those texts whose label the model is sure of: self-training.
-
-    Yarowsky 1995, https://aclanthology.org/P95-1026.
-    """
-    probabilities = answer_in_windows(
-        predictor(model), texts, model.encoder, lambda table: combine(table, model.labels, model.decision)
-    )
-    sure = np.flatnonzero(probabilities.max(axis=1) >= _SURE)
-    usual = sum(weight / len(training) for weight in training.weights)  # a sum of large ones first would overflow
-    labels = (model.labels[place] for place in probabilities[sure].argmax(axis=1))
-    return Dataset(
-        (*training.texts, *(texts[row] for row in sure)),
-        (*training.labels, *labels),
-        training.path,
-        weights=(*training.weights, *(usual for _ in sure if training.weights)),
-    )

@@ -19,7 +19,7 @@ LABELS = ["alarm", "alarm", "delivery", "delivery"] * 3
 def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trained folder, a folder of exported files, a Core ML package, an empty folder, and a labelled file."""
     folder = tmp_path_factory.mktemp("places")
-    rl.train(TEXTS, LABELS, head="linear", ngram_kb=20, max_words=8, out=folder / "trained")
+    rl.train(TEXTS, LABELS, head="linear", ngram_kb=20, out=folder / "trained")
     (folder / "dist").mkdir()
     for name in ("classifier-int8.tflite", "reference.safetensors"):
         shutil.copy(EXPORTED / "pool" / name, folder / "dist")

@@ -90,11 +90,11 @@ def test_a_curve_of_no_ngrams_is_refused_before_the_training(
 
 def test_options_reach_the_training(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    options = ("--head", "linear", "--ngram-kb", 2, "--validation", "0.25", "--max-words", 6)
+    options = ("--head", "linear", "--ngram-kb", 2, "--validation", "0.25")
     assert command(table, "--out", out, *options) == 0, capsys.readouterr().err
     model = load_trained_model(out)
     assert model.head.name == "linear" and model.ngrams is not None and model.ngrams.buckets == 2000 // 5
-    assert model.encoder.max_words == 6 and model.training["folds"] == 0 and model.training["validation_texts"] == 12
+    assert model.training["folds"] == 0 and model.training["validation_texts"] == 12
 
 
 def test_class_weights_from_a_file(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,20 +160,13 @@ def test_a_real_signal_in_the_middle_of_training(table: Path, tmp_path: Path) ->
         (["--epochs", "0"], "epochs"),
         (["--typo-rate", "1.5"], "typo_rate"),
         (["--typo-rate", "nan"], "typo_rate"),
-        (["--max-words", "0"], "max_words"),
-        (["--max-words", "4097"], "max_words"),
         (["--seed", "-1"], "seed"),
         (["--seed", str(2**31)], "seed"),
         (["--validation", "1.5"], "validation"),
         (["--validation", "none.csv"], "none.csv"),
         (["--embedding", "none.safetensors"], "none.safetensors"),
-        (["--embedding", "raw", "--fine-tune-embedding"], "raw"),
-        (["--character-filters", "8"], "character_filters"),
-        (["--fine-tune-embedding", "--character-filters", "-1"], "character_filters"),
-        (["--fine-tune-embedding", "--character-filters", "1025"], "character_filters"),
         (["--ngram-kb", "-1"], "ngram_kb"),
         (["--ngram-kb", "100001"], "ngram_kb"),
-        (["--head", "linear", "--embedding", "default", "--fine-tune-embedding"], "the head linear"),
         (["--text-column", "message"], "'message'"),
         (["--label-column", "class"], "'class'"),
     ],
@@ -189,7 +182,7 @@ def test_bad_arguments_are_told_in_one_sentence(
     for name in ("make_examples", "Ensemble"):
         monkeypatch.setattr(train_module, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
     before = sorted(tmp_path.iterdir())
-    extra = [] if {"--embedding", "--fine-tune-embedding"} & set(arguments) else ["--embedding", "raw"]
+    extra = [] if "--embedding" in arguments else ["--embedding", "raw"]
     assert command(table, "--out", tmp_path / "out", *extra, *arguments) == cli.USAGE_ERROR
     message = capsys.readouterr().err
     assert message.startswith("retvec-lite: error: ") and part in message and message.count("\n") == 1
@@ -202,7 +195,6 @@ def test_what_argparse_refuses(table: Path, capsys: pytest.CaptureFixture[str]) 
         ["--plot", "curve.pdf"],
         ["--ngram-kb", "many"],
         ["--epochs", "many"],
-        ["--max-words", "many"],
         [],
     ):
         out = ["--out", "x"] if arguments else []
@@ -269,7 +261,6 @@ THREADS = "TF_NUM_INTRAOP_THREADS"
         ([], None, "1"),
         (["--head", "bert"], None, "1"),
         (["--head", "rnn"], None, None),
-        (["--fine-tune-embedding"], None, None),
         ([], "3", "3"),
     ],
 )

@@ -22,7 +22,7 @@ from retvec_lite.contract import (
     count_pieces,
     words,
 )
-from retvec_lite.model.reference_network import dense, embed, gelu, word_vectors
+from retvec_lite.model.reference_network import dense, embed, gelu
 
 
 def cut(text: str | list[int], **parameters: Any) -> list[str]:
@@ -251,43 +251,3 @@ def test_dense_does_not_round_on_the_way() -> None:
     """1e8 - 1e8 + 1: float32 would lose the one."""
     weights = {"x/kernel": np.array([[1.0], [1.0], [-1.0]], np.float32), "x/bias": np.zeros(1, np.float32)}
     assert dense(np.array([[1e8, 1.0, 1e8]], np.float32), weights, "x").tolist() == [[1.0]]
-
-
-# --- character features -----------------------------------------------------------------------------------------------
-
-
-def filter_for(text: str) -> dict[str, np.ndarray]:
-    """A filter that responds with 1 to these characters (a space means an end of the word), and with less to all others."""
-    digits = bits(np.array([[0 if char == " " else ord(char) for char in text]], np.int32))[0]
-    kernel = (2 * digits - 1)[:, None]
-    return {"characters/kernel": kernel, "characters/bias": np.array([1 - digits.sum()], np.float32)}
-
-
-@pytest.mark.parametrize(
-    ("window", "found", "not_found"),
-    [
-        ("abc", ["abc", "xabc", "xxabcxx", "x" * 13 + "abc"], ["ab", "acb", "ab c", "cba"]),
-        (" ab", ["ab", "abc", "x ab", "x" * 16 + "ab"], ["xab", "ba"]),
-        ("ab ", ["ab", "cab", "ab x", "x" * 14 + "ab"], ["abx", "ba"]),
-    ],
-)
-def test_a_filter_finds_its_characters_wherever_they_are(window: str, found: list[str], not_found: list[str]) -> None:
-    """The ends of a slot count as ends of a word, even when a long word continues in the next slot."""
-    for text, answer in [*((text, True) for text in found), *((text, False) for text in not_found)]:
-        slots = words(codepoints(text, 32), EncoderConfig(max_chars=32, max_words=3, contract_version=1))
-        embedding = np.arange(3.0, dtype=np.float32)[:, None]
-        vectors = word_vectors(bits(slots), embedding, filter_for(window))
-        np.testing.assert_array_equal(vectors[:, :1], embedding)
-        assert bool(vectors[:, 1].max() == pytest.approx(math.tanh(1))) == answer, text
-
-
-def test_a_filter_may_see_one_character_or_five() -> None:
-    slots = words(codepoints("xabcdex", 32), EncoderConfig(max_chars=32, max_words=1))
-    for window in ("c", "abcde", "dex  "):
-        found = word_vectors(bits(slots), np.zeros((1, 1), np.float32), filter_for(window))
-        assert found[0, 1] == pytest.approx(math.tanh(1)), window
-
-
-def test_without_filters_the_head_reads_the_embedding() -> None:
-    embedding = np.ones((2, 3), np.float32)
-    assert word_vectors(np.zeros((2, 336), np.float32), embedding, {}) is embedding

@@ -109,11 +109,6 @@ def test_figures_are_made_for_people(check: Check, value: str, bound: str) -> No
     assert check.bound_text == bound
 
 
-def test_character_features_are_told(report: Report) -> None:
-    told = [dataclasses.replace(report, classifier=standin.classifier(head)).to_markdown() for head in ("pool", "cnn")]
-    assert [b"and 20 character features, 5 labels" in markdown for markdown in told] == [False, True]
-
-
 def test_a_report_prints_itself(report: Report) -> None:
     assert not report.ok
     assert report.files == (Path("dist/classifier-int4.tflite"),)

@@ -34,7 +34,6 @@ TEXTS = [
 KINDS: dict[str, dict[str, Any]] = {
     "dense": {},
     "raw": {"raw": True},
-    "characters": {"characters": 7},
     "ngrams": {"ngrams": NgramConfig(buckets=50)},
     "meaning": {"meaning": True},
     "both": {"meaning": True, "ngrams": NgramConfig(buckets=50, plain_letters=True)},

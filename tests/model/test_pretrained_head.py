@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.checkpoints import weights_digest
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.pretrained_head import PretrainedHead, on_grid, packaged_head
@@ -30,7 +29,7 @@ def tiny() -> PretrainedHead:
 
 
 def test_the_packaged_one_reads_the_default_embedding_and_lies_on_its_grid(english: PretrainedHead) -> None:
-    assert english.language == "en" and english.embedding == weights_digest(load_default_embedding())
+    assert english.language == "en" and english.embedding == load_default_embedding().digest
     kernels = {name: value for name, value in english.weights.items() if name.endswith("/kernel")}
     assert kernels and all(np.array_equal(snap(value, FOUR_BITS), value) for value in kernels.values())
     assert {"teacher", "texts", "measured", "license"} <= english.card.keys()

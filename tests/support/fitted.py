@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from retvec_lite.contract import Floats
@@ -26,17 +25,14 @@ def train(
     validation: Dataset | float | None = None,
     *,
     settings: FitSettings | None = None,
-    checkpoint: Path | None = None,
     progress: Progress = silent,
     **given: Any,
 ) -> Trained:
-    """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings and a checkpoint of one's own."""
+    """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings of one's own."""
     options = TrainOptions(
         **{"validation": "auto" if validation is None else validation, "embedding": "raw", "meaning": "none", **given}
     )
-    return trainer.train(
-        options.read_inputs(training), options, settings=settings, checkpoint=checkpoint, progress=progress
-    )
+    return trainer.train(options.read_inputs(training), options, settings=settings, progress=progress)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +50,8 @@ def fit_held_out(
     head: HeadSpec,
     embedding: Mapping[str, Floats],
     settings: FitSettings,
-    *,
-    fine_tune: bool = False,
 ) -> Fitted:
-    network = NetworkFitter(Plan(data, head, 0, embedding, fine_tune, settings))
+    network = NetworkFitter(Plan(data, head, 0, embedding, settings))
     best = network.fit(held_out=data.held_out)
     logits = {rate: network.logits(ids) for rate, ids in data.held_out.ids.items()}
     return Fitted(best.weights, best.best, best.history, logits)

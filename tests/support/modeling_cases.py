@@ -8,7 +8,7 @@ from meaning_cases import table
 from standin import ngram_weights
 
 from retvec_lite.contract import BITS, EncoderConfig
-from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead, character_shapes
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
@@ -48,21 +48,16 @@ def random_classifier(
     head: HeadSpec,
     *,
     raw: bool = False,
-    characters: int = 0,
     ngrams: NgramConfig | None = None,
     meaning: bool = False,
     config: EncoderConfig | None = None,
     seed: int = 0,
 ) -> TrainedModel:
-    """A whole classifier over small slots, with so many character features, n-grams, and a table of meaning."""
+    """A whole classifier over small slots, with n-grams, and a table of meaning."""
     config = config or EncoderConfig(max_chars=48, max_words=9)
     embedding = None if raw else random_embedding(config.word_length, seed=seed)
     inputs = embedding.dimension if embedding else config.word_length * BITS
-    weights = random_head(head, inputs + characters, len(LABELS), config.max_words, seed + 1)
-    rng = np.random.default_rng(seed + 2)
-    weights |= {
-        name: rng.normal(0.0, 0.4, shape).astype(np.float32) for name, shape in character_shapes(characters).items()
-    }
+    weights = random_head(head, inputs, len(LABELS), config.max_words, seed + 1)
     if ngrams is not None:
         weights |= ngram_weights(ngrams, len(LABELS))
     sizes, table_weights = table(len(LABELS)) if meaning else (None, {})

@@ -13,7 +13,6 @@ from retvec_lite.model.heads import (
     NgramHead,
     PoolHead,
     RnnHead,
-    character_shapes,
     ngram_shapes,
 )
 from retvec_lite.model.reference_network import embed, probabilities
@@ -47,21 +46,19 @@ TEXTS = (
     "我的包裹在哪里 สวัสดีชาวโลก \u2068zero\u200bwidth",
     "a b c d e f g h i j k l m n o p",
 )
-FILTERS = 20
 CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
     """`pool`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
 
-    `cnn` has character features, `pool`, `raw` and `ngrams` have n-grams; `width` is that of the embedding.
+    `pool`, `raw` and `ngrams` have n-grams; `width` is that of the embedding.
     """
     head_name, _, variant = name.partition("-")
     head, ngrams = HEADS[head_name], NGRAMS.get(head_name)
     config = dataclasses.replace(config, max_words=1) if head_name == "ngrams" else config
     dimension = config.word_length * 21 if head_name == "raw" else width
-    filters = FILTERS if head_name == "cnn" else 0
-    shapes = head.shapes(dimension + filters, len(LABELS), config.max_words) | character_shapes(filters)
+    shapes = dict(head.shapes(dimension, len(LABELS), config.max_words))
     if head_name not in ("raw", "ngrams"):
         for layer, inputs in enumerate((config.word_length * 21, width, width)):
             shapes[f"embedding/dense_{layer}/kernel"] = (inputs, width)

@@ -17,16 +17,11 @@ from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.trainer import Trained
 
-SLOTS = 8
-"""Enough for the tiny texts, all but those with a Japanese word: one length of batches, so that XLA compiles one step."""
-
 
 @pytest.fixture(scope="session")
 def tiny_training_data() -> TrainingData:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    return make_examples(
-        training, validation, copies=QUICK.copies, typo_rate=QUICK.typo_rate, seed=QUICK.seed, max_words=SLOTS
-    )
+    return make_examples(training, validation, copies=QUICK.copies, typo_rate=QUICK.typo_rate, seed=QUICK.seed)
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +44,7 @@ def trained(told: Told) -> Trained:
 
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     embedding = random_embedding(dimension=64)
-    return train(training, validation, embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
+    return train(training, validation, embedding=embedding, settings=QUICK, progress=progress)
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +67,7 @@ def crossed() -> Crossed:
         for kind in (NetworkFitter, LinearFitter):
             patch.setattr(ensemble, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
-        found = train(tiny_dataset(12), embedding=embedding, max_words=SLOTS, settings=QUICK, progress=progress)
+        found = train(tiny_dataset(12), embedding=embedding, settings=QUICK, progress=progress)
     return Crossed(found, dict(told), made["NetworkFitter"], made["LinearFitter"])
 
 
@@ -80,9 +75,7 @@ def crossed() -> Crossed:
 def linear_alone() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ensemble, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
-        return train(
-            tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), max_words=SLOTS, settings=QUICK
-        )
+        return train(tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), settings=QUICK)
 
 
 @pytest.fixture(scope="session")

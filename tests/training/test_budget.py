@@ -19,7 +19,6 @@ from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training import budget
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.settings import FitSettings
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int
     names = tuple(f"label {number}" for number in range(labels))
     embedding = load_default_embedding().weights
     head, buckets = budget.choose_parts(
-        dataclasses.replace(data, labels=names), TrainOptions(**options), embedding, FitSettings(), lambda: 300
+        dataclasses.replace(data, labels=names), TrainOptions(**options), embedding, lambda: 300
     )
     return head.name, buckets
 
@@ -46,8 +45,6 @@ def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch
         "pool",
         "linear",
     ]
-    with pytest.raises(RetvecLiteError, match=r"with the head pool take up to"):
-        parts(data, max_kb=370, fine_tune_embedding=True)  # which the head linear cannot
     assert parts(data, labels=1000) == ("pool", 0) and parts(data, labels=1000, max_kb=1500)[0] == "cnn"
     assert parts(data, labels=1000, max_kb=5000)[1] > 128, "a larger limit has room for n-grams"
 
@@ -88,7 +85,6 @@ def test_sizes_are_told_before_the_first_step_and_in_the_report() -> None:
         tiny_dataset(4),
         head="linear",
         ngram_kb=3,
-        max_words=8,
         settings=QUICK,
         progress=lambda *step: told.append(step),
     ).model.training
@@ -104,12 +100,11 @@ def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pyt
     def kilobytes(labels: int, ngrams: int = 40_000, **options: Any) -> int:
         names = tuple(f"label {number}" for number in range(labels))
         told = dataclasses.replace(data, labels=names)
-        return budget.choose_meaning_kb(told, TrainOptions(**options), embedding, FitSettings(), lambda: ngrams)
+        return budget.choose_meaning_kb(told, TrainOptions(**options), embedding, lambda: ngrams)
 
     few, usual, many = (kilobytes(labels) for labels in (2, 30, 150))
     assert 250 >= few > usual > many > 40, "few labels leave n-grams more room than they use"
     assert kilobytes(2, max_kb=1500) == 250 and kilobytes(1000) == 40
-    assert kilobytes(4, meaning_kb=77) == 77
     assert kilobytes(4, ngrams=5_000) == 250 > kilobytes(4), "few texts leave n-grams more room than they use"
     assert kilobytes(30, ngrams=100) == 250 > kilobytes(30, ngrams=5_000) > usual
     assert kilobytes(30, head="cnn") < usual
@@ -128,10 +123,10 @@ def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data:
         for head in ("auto", "linear"):
             options = TrainOptions(head=head, max_kb=limit)
             try:
-                spec, buckets = budget.choose_parts(told, options, embedding, FitSettings(), lambda: 300, meaning)
+                spec, buckets = budget.choose_parts(told, options, embedding, lambda: 300, meaning)
             except RetvecLiteError:
                 continue
-            network = budget.network_shapes(spec, embedding, labels, encoder, FitSettings(), meaning)
+            network = budget.network_shapes(spec, embedding, labels, encoder, meaning)
             shapes = budget.with_ngrams(network, buckets, labels)
             sizes = estimate_files(shapes, encoder, names, budget.planned_decision(told))
             assert max(sizes.values()) < 1000 * limit, (labels, slots, words, head)
@@ -152,11 +147,11 @@ def test_files_with_meaning_stay_below_their_limits(
     told = dataclasses.replace(data, labels=names, config=encoder)
     for head in ("linear", "pool", "cnn"):
         options = TrainOptions(head=head)
-        kilobytes = budget.choose_meaning_kb(told, options, embedding, FitSettings(), lambda: 300)
+        kilobytes = budget.choose_meaning_kb(told, options, embedding, lambda: 300)
         words = (1000 * kilobytes - 16_384) // 15
         config = MeaningConfig(words=words, rows=2 * words, displacements=words)
-        spec, buckets = budget.choose_parts(told, options, embedding, FitSettings(), lambda: 300, config)
-        network = budget.network_shapes(spec, embedding, labels, encoder, FitSettings(), config)
+        spec, buckets = budget.choose_parts(told, options, embedding, lambda: 300, config)
+        network = budget.network_shapes(spec, embedding, labels, encoder, config)
         sizes = estimate_bytes(budget.with_ngrams(network, buckets, labels), encoder, names)
         assert buckets > 128 and sizes["int8"] < 970_000
         assert head != "cnn" or sizes["int4"] < 0.69 * sizes["int8"]

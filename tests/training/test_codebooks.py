@@ -127,7 +127,7 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room
     training = tiny_dataset(9)
     data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
     options = TrainOptions(ngram_kb=kilobytes)
-    found, _ = budget.choose_parts(data, options, {}, FitSettings(), lambda: 300)
+    found, _ = budget.choose_parts(data, options, {}, lambda: 300)
     assert found.name == head
 
 

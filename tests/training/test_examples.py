@@ -38,7 +38,7 @@ def test_the_size_is_the_99th_percentile_in_eights() -> None:
     assert sized(["w"]).max_words == 8
     assert sized([" "]).max_words == 8
     long = sized(["wv" * 2_500] * 3)
-    assert long.max_words == 256 and 4096 <= long.max_chars <= 65536
+    assert (long.max_words, long.max_chars) == (256, 4096), "longer texts are read in windows"
 
 
 @pytest.mark.parametrize("length", [3, 12, 30])

@@ -59,16 +59,6 @@ def test_bad_rows_are_skipped_where_that_is_asked_for(tmp_path: Path) -> None:
     assert inputs.warnings[1].startswith(f"{file}: 3 bad rows skipped, the first: {file}, line 53: 3 cells")
 
 
-def test_what_is_left_out_of_texts_without_labels_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "more.csv"
-    file.write_text("text,n\nx,1\n,\ny\n", encoding="utf-8")
-    with pytest.raises(rl.RetvecLiteError, match=r"line 4: 1 cell, but the header has 2\. --skip-bad-rows"):
-        TrainOptions(unlabelled=file).read_inputs(DATA)
-    inputs = TrainOptions(unlabelled=file, skip_bad_rows=True).read_inputs(DATA)
-    assert inputs.unlabelled == ("x",) and inputs.warnings[0] == f"{file}: 1 empty row skipped."
-    assert inputs.warnings[1].startswith(f"{file}: 1 bad row skipped, the first: {file}, line 4: 1 cell,")
-
-
 FORMS: dict[str, Any] = {
     "frame": FRAME,
     "records": FRAME.to_dict("records"),
@@ -83,10 +73,9 @@ def test_every_form_is_taken_for_training_and_validation(form: str) -> None:
         text_column="message",
         label_column="category",
         validation=FORMS[form],
-        unlabelled=pd.DataFrame({"message": ["x", None, "y", "x"]}),
     )
     inputs = options.read_inputs(FORMS[form])
-    assert inputs.training.texts == DATA.texts and inputs.unlabelled == ("x", "y")
+    assert inputs.training.texts == DATA.texts
     assert isinstance(inputs.validation, rl.Dataset) and inputs.validation.labels == DATA.labels
 
 

@@ -148,7 +148,7 @@ def test_the_linear_part_learns_each_label_against_the_rest() -> None:
 def test_a_network_learns_several_labels() -> None:
     data = doubled()
     prepared = make_examples(data, data, copies=2, typo_rate=0.2, seed=0, max_words=8)
-    network = NetworkFitter(Plan(prepared, PoolHead(), 0, {}, False, QUICK))
+    network = NetworkFitter(Plan(prepared, PoolHead(), 0, {}, QUICK))
     best = network.fit(held_out=prepared.held_out)
     logits = network.logits(prepared.held_out.ids[0.0])
     assert prepared.scheme.score(logits, prepared.held_out.truth) > 0.95

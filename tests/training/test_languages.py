@@ -152,12 +152,9 @@ def test_too_many_languages_are_refused(data: TrainingData, monkeypatch: pytest.
     with pytest.raises(RetvecLiteError) as refused:
         make_part(synonyms(), data, 40, others)
     assert str(refused.value) == (
-        "5 languages, en included, need 1,000 words each, but a table of 40 kB has room for 1,547: leave languages out, "
-        "or raise meaning_kb to 93."
+        "5 languages, en included, need 1,000 words each, but a table of 40 kB has room for 1,547: leave languages out."
     )
-    with pytest.raises(
-        RetvecLiteError, match=r"room for 4,[0-9]{3}: name at most 3 in languages, or raise meaning_kb to 93"
-    ):
+    with pytest.raises(RetvecLiteError, match=r"room for 4,[0-9]{3}: name at most 3 in languages\."):
         make_part(synonyms(), data, 85, others)
     assert 5000 <= make_part(synonyms(), data, 93, others)[1]["words"] < 5100
     monkeypatch.setattr(meaning_part, "LEAST_WORDS", 4000)
@@ -184,7 +181,6 @@ def test_languages_go_together() -> None:
     [
         ({"languages": "de"}, r"languages must be a list such as \['de', 'es'\], not 'de'."),
         ({"languages": ["de"], "meaning": "none"}, "languages needs n-grams and what words mean"),
-        ({"languages": ["de"], "meaning_kb": 0}, "languages needs n-grams and what words mean"),
         ({"languages": ["de"], "ngram_kb": 0}, "languages needs n-grams and what words mean"),
         (
             {"languages": ["tlh"]},
@@ -218,7 +214,7 @@ def test_a_file_of_a_language_can_be_named(tmp_path: Any) -> None:
 
 
 def trained(**given: Any) -> Trained:
-    options = {"head": "linear", "ngram_kb": 20, "max_words": 8, "meaning": synonyms(), "meaning_kb": KB, **given}
+    options = {"head": "linear", "ngram_kb": 20, "meaning": synonyms(), **given}
     return train(tiny_dataset(12), embedding=random_embedding(dimension=64), settings=QUICK, **options)
 
 
@@ -262,8 +258,8 @@ def test_the_report_says_which_languages(taught: Trained) -> None:
     assert describe_meaning({**facts, "used": False, "left_out": "no room"}).endswith(f"no room.{unmeasured}")
 
 
-def test_a_network_learns_from_translations_and_unlabelled_texts_too() -> None:
-    found = trained(head="pool", languages=[foreign()], unlabelled=tiny_dataset(4, seed=5).texts)
+def test_a_network_learns_from_translations_too() -> None:
+    found = trained(head="pool", languages=[foreign()])
     texts = [in_georgian(f"{words[0]} {words[1]} {words[2]}") for words in WORDS.values()]
     best = Classifier(found.model).probabilities(texts).argmax(axis=1)
     assert [found.model.labels[place] for place in best] == list(WORDS)

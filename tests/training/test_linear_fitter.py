@@ -16,7 +16,7 @@ from retvec_lite.converters.tflite.format import convert, package
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
-from retvec_lite.model.heads import HEADS, character_shapes
+from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import linear_part
@@ -26,11 +26,9 @@ from retvec_lite.training.linear_features import Kind
 from retvec_lite.training.linear_model import RARE, USUAL, Weighing
 from retvec_lite.training.linear_part import KINDS, LinearFitter
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
-PLAIN = FitSettings()
 LABELS = 150
 
 
@@ -44,10 +42,9 @@ def buckets_beside(
     classes: int = LABELS,
     *,
     encoder: EncoderConfig = CONFIG,
-    settings: FitSettings = PLAIN,
     **options: Any,
 ) -> int:
-    shapes = network_shapes(HEADS[head](), embedding, classes, encoder, settings)
+    shapes = network_shapes(HEADS[head](), embedding, classes, encoder)
     return choose_buckets(shapes, encoder, labels_of(classes), TrainOptions(**options))
 
 
@@ -67,8 +64,6 @@ def test_what_the_network_takes_is_not_there_for_ngrams() -> None:
     embedding = load_default_embedding().weights
     sizes = {name: buckets_beside(name, embedding) for name in HEADS}
     assert sizes["linear"] > sizes["pool"] > sizes["cnn"] > 0
-    tuned = buckets_beside("pool", embedding, settings=FitSettings(character_filters=128))
-    assert 0 < tuned < sizes["pool"]
     longer = [buckets_beside("bert", embedding, encoder=EncoderConfig(max_words=words)) for words in (8, 24)]
     assert longer[0] - longer[1] == pytest.approx(16 * 128 * 4 / (LABELS + 1), abs=1), "positions are float32"
     assert buckets_beside("pool", embedding, 2) == MOST_BUCKETS
@@ -83,17 +78,15 @@ def test_a_limit_gives_room_and_takes_it() -> None:
     assert (found[-1] - found[-3]) * (LABELS + 1) == pytest.approx(1_000_000, rel=1e-3)
 
 
-def filled(name: str, config: EncoderConfig, filters: int = 0, max_kb: int = 1000) -> TrainedModel:
+def filled(name: str, config: EncoderConfig, max_kb: int = 1000) -> TrainedModel:
     """A classifier of random weights with as many buckets as there is room for."""
     embedding, head, rng = load_default_embedding(), HEADS[name](), np.random.default_rng(0)
-    settings = FitSettings(character_filters=filters)
-    buckets = buckets_beside(name, embedding.weights, encoder=config, settings=settings, max_kb=max_kb)
+    buckets = buckets_beside(name, embedding.weights, encoder=config, max_kb=max_kb)
 
     def normal(*shape: int) -> Floats:
         return rng.normal(0.0, 1.0, shape).astype(np.float32)
 
-    weights = {key: normal(*shape) for key, shape in character_shapes(filters).items()}
-    weights |= random_head(head, embedding.dimension + filters, LABELS, config.max_words)
+    weights = random_head(head, embedding.dimension, LABELS, config.max_words)
     weights = {key: snap(value, FOUR_BITS) if value.ndim == 2 else value for key, value in weights.items()}
     weights |= {
         **embedding.weights,
@@ -111,20 +104,19 @@ LONG = EncoderConfig(max_chars=1536, max_words=256)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("head", "config", "filters"),
+    ("head", "config"),
     [
-        ("cnn", CONFIG, 0),
-        ("pool", CONFIG, 0),
-        pytest.param("linear", CONFIG, 0, marks=pytest.mark.exhaustive),
-        pytest.param("cnn", CONFIG, 128, marks=pytest.mark.exhaustive),
-        pytest.param("cnn", LONG, 0, marks=pytest.mark.exhaustive),
-        pytest.param("rnn", LONG, 0, marks=pytest.mark.exhaustive),
-        pytest.param("bert", CONFIG, 0, marks=pytest.mark.exhaustive),
+        ("cnn", CONFIG),
+        ("pool", CONFIG),
+        pytest.param("linear", CONFIG, marks=pytest.mark.exhaustive),
+        pytest.param("cnn", LONG, marks=pytest.mark.exhaustive),
+        pytest.param("rnn", LONG, marks=pytest.mark.exhaustive),
+        pytest.param("bert", CONFIG, marks=pytest.mark.exhaustive),
     ],
     ids=lambda value: f"{value.max_words} words" if isinstance(value, EncoderConfig) else str(value),
 )
-def test_the_int8_file_stays_below_one_megabyte(head: str, config: EncoderConfig, filters: int) -> None:
-    model = filled(head, config, filters)
+def test_the_int8_file_stays_below_one_megabyte(head: str, config: EncoderConfig) -> None:
+    model = filled(head, config)
     size = len(package(quantize(convert(model), "int8"), model, find_recipe("int8"), {}))
     assert 850_000 < size < 1_000_000, "the room is used, and no more than there is"
     shapes = {name: value.shape for name, value in model.weights.items()}

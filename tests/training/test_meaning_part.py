@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fitted import train
 from modeling_cases import random_embedding
-from synonyms import UNSEEN, foreign, synonyms
+from synonyms import UNSEEN, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
@@ -18,7 +18,6 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training import linear_part, meaning_part
-from retvec_lite.training.checkpoint import origin
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
@@ -139,7 +138,7 @@ def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, 
 
 
 def trained_on(data: Dataset, **given: Any) -> Trained:
-    options = {"head": "linear", "ngram_kb": 20, "max_words": 8, "meaning": synonyms(), "meaning_kb": KB, **given}
+    options = {"head": "linear", "ngram_kb": 20, "meaning": synonyms(), **given}
     return train(data, embedding=random_embedding(dimension=64), settings=QUICK, **options)
 
 
@@ -170,7 +169,7 @@ def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
 
 
 def test_the_estimate_counts_the_table(taught: Trained) -> None:
-    without = trained_on(tiny_dataset(12), meaning_kb=0).model.training["estimated_bytes"]
+    without = trained_on(tiny_dataset(12), meaning="none").model.training["estimated_bytes"]
     for recipe, size in taught.model.training["estimated_bytes"].items():
         assert 20_000 < size - without[recipe] < 60_000, recipe
 
@@ -178,7 +177,6 @@ def test_the_estimate_counts_the_table(taught: Trained) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"unlabelled": tiny_dataset(6, seed=5).texts},
         {"unknown_label": "other, 🙂"},
         {"validation": 0.25},
         {"head": "pool"},
@@ -236,9 +234,6 @@ def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
         fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights) == (fitter._spelling_share > 0)
     )
     assert fitter.is_softmax, "the model that was judged, with or without"
-    again = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
-    again.learn_as(fitter)
-    assert again.reads_meaning == kept
 
 
 def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
@@ -263,8 +258,6 @@ def test_a_file_without_room_for_it_has_none() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"meaning_kb": 7}, "meaning_kb must be 0 or at least 20, not 7: less has no room for words."),
-        ({"meaning_kb": -1}, "meaning_kb must be an integer from 0 to 1000, not -1."),
         ({"meaning": "x.safetensors", "ngram_kb": 0}, "meaning needs n-grams: the linear part reads both."),
     ],
 )
@@ -282,7 +275,6 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
     synonyms().save(tmp_path / "good.safetensors")
     (found,) = TrainOptions(meaning=str(tmp_path / "good.safetensors")).read_inputs(tiny_dataset(3)).meanings
     assert isinstance(found, MeaningFile) and found.words == synonyms().words
-    assert not TrainOptions(meaning_kb=0).read_inputs(tiny_dataset(3)).meanings
     assert not TrainOptions(meaning="none").read_inputs(tiny_dataset(3)).meanings
 
 
@@ -290,17 +282,3 @@ def test_detector_is_not_asked_about_a_named_file(monkeypatch: Any) -> None:
     monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
     assert choose_language((synonyms(),), ENGLISH, TrainOptions(meaning=synonyms()))[0] is not None
     assert choose_language((), ENGLISH, TrainOptions(meaning="none"))[0] is None
-
-
-def test_a_checkpoint_of_another_table_is_of_another_training() -> None:
-    given: list[dict[str, Any]] = [
-        {"meaning": "none"},
-        {"meaning": synonyms()},
-        {"meaning": synonyms("de")},
-        {"meaning": synonyms(), "meaning_kb": 30},
-        {"meaning": synonyms(), "languages": [foreign()]},
-    ]
-    found = []
-    for options in (TrainOptions(embedding="raw", **each) for each in given):
-        found.append(origin(options.read_inputs(tiny_dataset(3)), options, None))
-    assert len({(each["meaning"], each["meaning_kb"]) for each in found}) == len(given)

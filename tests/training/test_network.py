@@ -31,21 +31,19 @@ def ids_of(counts: list[int], max_words: int) -> npt.NDArray[np.int32]:
 
 
 HEAD = SMALL_HEADS[0]
-SETTINGS = FitSettings(dropout=0.5, embedding_rate=1.0, weight_decay=0.01)
+SETTINGS = FitSettings(dropout=0.5, weight_decay=0.01)
 
 
 def a_network(seed: int, settings: FitSettings = SETTINGS) -> tuple[dict[str, Any], TrainableNetwork]:
     """Arguments that depend on the seed, and a network of them."""
     rng = np.random.default_rng(seed)
-    words = np.zeros((40, 16), np.int32)
-    words[1:, 0] = range(0x61, 0x61 + 39)
     vectors = np.random.default_rng(7).normal(size=(40, 5)).astype(np.float16)
     parts: dict[str, Any] = {
         "weights": HEAD.initial_weights(rng, 5, 4, 8),
         "class_weights": rng.uniform(0.5, 1.5, 4).astype(np.float32),
         "schedule": cosine_schedule(0.1 / (seed + 1), 10, 2),
     }
-    return parts, TrainableNetwork(HEAD, frozen=vectors, words=words, settings=settings, levels=7, **parts)
+    return parts, TrainableNetwork(HEAD, vectors=vectors, settings=settings, **parts)
 
 
 def trained(network: TrainableNetwork, steps: int = 5) -> dict[str, npt.NDArray[Any]]:
@@ -97,14 +95,12 @@ def test_padding_changes_nothing() -> None:
 
 def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
     rng = np.random.default_rng(0)
-    words = np.zeros((40, 16), np.int32)
-    words[1:, 0] = range(0x61, 0x61 + 39)
     head = SMALL_HEADS[0]
     weights = head.initial_weights(rng, 5, 4, 8)
     vectors = rng.normal(size=(40, 5)).astype(np.float16)
     network = TrainableNetwork(
-        head, weights, vectors, words, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
-        FitSettings(dropout=0.5, seed=2**31 - 1), levels=7,
+        head, weights, vectors, np.ones(4, np.float32), cosine_schedule(0.1, 10, 0),
+        FitSettings(dropout=0.5, seed=2**31 - 1),
     )  # fmt: skip
     ids = rng.integers(0, 40, (6, 8)).astype(np.int32)
     ids = np.take_along_axis(ids, np.argsort(ids == 0, axis=1, kind="stable"), axis=1)
@@ -122,7 +118,7 @@ def test_earlier_weights_can_be_loaded_and_predict_alike() -> None:
 def test_what_reads_one_word_reads_each_word_of_a_batch_once() -> None:
     _, network = a_network(0)
     table, local = network._local(np.array([[5, 7, 5, 0], [7, 7, 0, 0]], np.int32))
-    np.testing.assert_array_equal(table, network._frozen[[0, 5, 7]])
+    np.testing.assert_array_equal(table, network._words[[0, 5, 7]])
     assert local.tolist() == [[1, 2, 1, 0], [2, 2, 0, 0]]
     full, places = network._local(np.array([[5, 7]], np.int32))
     assert full.shape == (3, 5) and places.tolist() == [[1, 2]], "the empty word is there where no text needs it"

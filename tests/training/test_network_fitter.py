@@ -12,11 +12,9 @@ from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
-from retvec_lite.contract import BITS
 from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
-from retvec_lite.model.distribution import Workers
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
 from retvec_lite.training import ensemble, network_inputs
 from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples
@@ -32,12 +30,6 @@ def accuracy(data: TrainingData, result: Fitted, rate: float = 0.0) -> float:
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
-
-
-@pytest.fixture(scope="module")
-def fine_tuned(tiny_training_data: TrainingData) -> Fitted:
-    settings = dataclasses.replace(QUICK, character_filters=8)
-    return fit_held_out(tiny_training_data, SMALL_HEADS[0], EMBEDDING.weights, settings, fine_tune=True)
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
@@ -68,24 +60,6 @@ def test_every_head_learns(tiny_training_data: TrainingData, head: HeadSpec) -> 
     assert accuracy(tiny_training_data, result) > 0.9
 
 
-def test_fine_tuning_changes_the_embedding(tiny_training_data: TrainingData, fine_tuned: Fitted) -> None:
-    assert accuracy(tiny_training_data, fine_tuned) > 0.9
-    for name, value in EMBEDDING.weights.items():
-        found = fine_tuned.weights[name]
-        assert found.shape == value.shape and not np.array_equal(found, value), name
-    assert fine_tuned.weights["characters/kernel"].shape == (3 * BITS, 8)
-    assert fine_tuned.weights["head/word/kernel"].shape[0] == EMBEDDING.dimension + 8
-
-
-@pytest.mark.exhaustive
-def test_character_features_are_enough_to_find_the_classes(tiny_training_data: TrainingData) -> None:
-    """The embedding beside them is all zeros."""
-    nothing = {name: np.zeros_like(value) for name, value in EMBEDDING.weights.items()}
-    settings = dataclasses.replace(QUICK, character_filters=16, embedding_rate=0.0)
-    result = fit_held_out(tiny_training_data, SMALL_HEADS[0], nothing, settings, fine_tune=True)
-    assert accuracy(tiny_training_data, result) > 0.9
-
-
 def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
     counts = dict(zip(WORDS, (90, 20, 8, 4), strict=True))
     validation = tiny_dataset(10, seed=1)
@@ -106,14 +80,6 @@ def test_matrices_end_on_their_four_bit_grid(frozen: Fitted) -> None:
         for bits in (8, 4):
             integers, scales = to_grid(value.T, bits, 0)
             np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=f"{name} in {bits} bits")
-
-
-def test_a_fine_tuned_classifier_ends_on_an_eight_bit_grid(fine_tuned: Fitted) -> None:
-    matrices = {name: value for name, value in fine_tuned.weights.items() if name.endswith("/kernel")}
-    assert {name.split("/")[0] for name in matrices} == {"embedding", "characters", "head"}
-    for name, value in matrices.items():
-        integers, scales = to_grid(value.T, 8, 0)
-        np.testing.assert_array_equal((integers * scales[:, None]).T, value, err_msg=name)
 
 
 # --- epochs -----------------------------------------------------------------------------------------------------------
@@ -138,8 +104,7 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def train(self, batch: Any, labels: Any, count: int, weights: Any = None) -> float:
             return 1.0
 
-        scheme, state = ONE_LABEL, None
-        workers = Workers()
+        scheme = ONE_LABEL
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
             share = scores[min(self.predictions // len(few_texts.held_out.ids), len(scores) - 1)]
@@ -166,8 +131,6 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
     losses = iter([1.0, np.inf, 1.0, 1.0])
 
     class Broken:
-        state = None
-
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             pass
 

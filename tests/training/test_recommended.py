@@ -7,39 +7,32 @@ from retvec_lite.training.settings import FEW, FitSettings, recommended
 
 def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
     few, many = 19_999, 20_000
-    assert [recommended(texts, fine_tune=False).epochs for texts in (few, many)] == [13, 8]
-    assert [recommended(texts, fine_tune=False).epochs for texts in (FEW, FEW + 1, 9_000)] == [20, 30, 30]
-    assert [recommended(texts, fine_tune=True).epochs for texts in (few, many)] == [60, 32]
-    assert [recommended(texts, fine_tune=False, multi_label=True).epochs for texts in (few, many)] == [60, 32]
-    assert [recommended(texts, fine_tune=True, multi_label=True).epochs for texts in (few, many)] == [120, 64]
-    assert [recommended(few, fine_tune=tuned).patience for tuned in (False, True)] == [7, 20]
-    assert recommended(few, fine_tune=True).learning_rate < recommended(few, fine_tune=False).learning_rate
-    assert (
-        recommended(few, fine_tune=True).character_filters and not recommended(few, fine_tune=False).character_filters
-    )
-    assert [recommended(texts, fine_tune=True).embedding_rate for texts in (few, many)] == [0.25, 1.0]
-    assert recommended(few, fine_tune=True, epochs=3).epochs == 3, "what is asked for wins"
+    assert [recommended(texts).epochs for texts in (few, many)] == [13, 8]
+    assert [recommended(texts).epochs for texts in (FEW, FEW + 1, 9_000)] == [20, 30, 30]
+    assert [recommended(texts, multi_label=True).epochs for texts in (few, many)] == [60, 32]
+    assert [recommended(few, multi_label=several).patience for several in (False, True)] == [7, 10]
+    assert recommended(few, multi_label=True, epochs=3).epochs == 3, "what is asked for wins"
 
 
 def test_deep_heads_learn_slowly() -> None:
     for texts in (100, 5_000):
-        quick, slow = (recommended(texts, fine_tune=False, head=head) for head in ("cnn", "rnn"))
-        assert slow == recommended(texts, fine_tune=False, head="bert")
+        quick, slow = (recommended(texts, head=head) for head in ("cnn", "rnn"))
+        assert slow == recommended(texts, head="bert")
         assert slow.learning_rate < quick.learning_rate and slow.steps(texts) > quick.steps(texts)
 
 
 def test_the_linear_part_learns_from_fewer_copies_of_many_texts() -> None:
-    assert [recommended(texts, fine_tune=False).linear_copies for texts in (FEW, 19_999, 20_000)] == [2, 2, 1]
-    assert [recommended(texts, fine_tune=False).refit for texts in (19_999, 20_000)] == [True, False]
-    assert recommended(FEW, fine_tune=False, linear_copies=1).linear_copies == 1
+    assert [recommended(texts).linear_copies for texts in (FEW, 19_999, 20_000)] == [2, 2, 1]
+    assert [recommended(texts).refit for texts in (19_999, 20_000)] == [True, False]
+    assert recommended(FEW, linear_copies=1).linear_copies == 1
 
 
 @pytest.mark.parametrize("texts", [4, 50, 400, 2000])
 def test_few_texts_get_a_least_number_of_steps(texts: int) -> None:
-    found = recommended(texts, fine_tune=False)
+    found = recommended(texts)
     steps_an_epoch = found.steps(texts) // found.epochs
     assert 480 <= found.steps(texts) < 480 + steps_an_epoch or found.epochs == 20
-    assert recommended(texts, fine_tune=False, epochs=5).epochs == 5
+    assert recommended(texts, epochs=5).epochs == 5
 
 
 @pytest.mark.parametrize(("texts", "batch", "steps"), [(1, 1, 10), (7, 1, 70), (40, 10, 40), (255, 63, 40), (1000, 128, 70)])  # fmt: skip

@@ -131,7 +131,7 @@ def test_an_unknown_label_that_is_not_in_the_data_is_refused() -> None:
 
 def test_texts_of_the_unknown_label_are_never_an_answer() -> None:
     data = tiny_dataset(12)
-    found = train(data, head="linear", max_words=8, unknown_label="weather", reject_at=0.9, typo_rate=0.0)
+    found = train(data, head="linear", unknown_label="weather", reject_at=0.9, typo_rate=0.0)
     decision = found.model.decision
     assert decision.unknown_label == "weather" and "weather" in found.model.labels
     recognized = found.model.training["validation"]["0"]["unknown_recognized"]

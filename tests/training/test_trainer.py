@@ -27,13 +27,13 @@ from retvec_lite.training.trainer import Trained
 def test_the_model_carries_its_facts(trained: Trained) -> None:
     model, facts = trained.model, trained.model.training
     assert model.labels == tuple(sorted(WORDS)) and model.head.name == "pool"
-    assert model.encoder.max_words == 8 and model.encoder.word_length == 16
+    assert model.encoder.max_words == 16 and model.encoder.word_length == 16
     assert dict(model.embedding) == {"name": "random", "card": random_embedding().card}
     assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (120, 40, "tiny.csv")
     assert facts["folds"] == 0 and set(facts["factors"]) == {"linear", "network"} and model.ngrams is not None
-    assert facts["settings"] == vars(QUICK) and facts["fine_tuned_embedding"] is False
+    assert facts["settings"] == vars(QUICK)
     assert 0.0 <= facts["texts_in_windows"] < 0.02, "few training texts are longer than max_chars"
-    assert 0.0 < facts["texts_cut_by_max_words"] < 0.5 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
+    assert 0.0 <= facts["texts_cut_by_max_words"] < 0.02 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
     assert set(trained.validation) == set(VALIDATION_RATES)
     assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
 
@@ -116,20 +116,18 @@ def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.Monke
     assert texts < 20_000 < len(data)
     for validation in (0.1, None):
         found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
-        assert found == recommended(texts, fine_tune=False, typo_rate=0.0)
+        assert found == recommended(texts, typo_rate=0.0)
     separate, _ = settings_of(monkeypatch, data, tiny_dataset(2, counts=dict.fromkeys(short, 2)), typo_rate=0.0)
-    assert separate == recommended(len(data), fine_tune=False, typo_rate=0.0) != found
+    assert separate == recommended(len(data), typo_rate=0.0) != found
 
 
 def test_options_override_the_recommended_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, embedding = tiny_dataset(6), random_embedding()
-    options: dict[str, Any] = {"epochs": 3, "typo_rate": 0.1, "character_filters": 0, "seed": 5}
-    found, _ = settings_of(monkeypatch, data, 0.2, embedding=embedding, fine_tune_embedding=True, **options)
-    assert found == recommended(10, fine_tune=True, **options)
-    assert settings_of(monkeypatch, data, 0.2)[0] == recommended(len(split(data, 0.2, 0)[0]), fine_tune=False)
-    assert settings_of(monkeypatch, data, None)[0] == recommended(len(data), fine_tune=False), (
-        "all texts are learned from"
-    )
+    data = tiny_dataset(6)
+    options: dict[str, Any] = {"epochs": 3, "typo_rate": 0.1, "seed": 5}
+    found, _ = settings_of(monkeypatch, data, 0.2, **options)
+    assert found == recommended(len(split(data, 0.2, 5)[0]), **options)
+    assert settings_of(monkeypatch, data, 0.2)[0] == recommended(len(split(data, 0.2, 0)[0]))
+    assert settings_of(monkeypatch, data, None)[0] == recommended(len(data)), "all texts are learned from"
     assert settings_of(monkeypatch, data, 0.2, settings=QUICK)[0] == QUICK
 
 
@@ -176,8 +174,6 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
     ("arguments", "message"),
     [
         ({"head": "gru"}, "Unknown head 'gru': choose from auto, linear, pool, cnn, rnn, bert."),
-        ({"fine_tune_embedding": True}, "fine_tune_embedding needs an embedding: 'raw' has no weights to train."),
-        ({"head": "linear", "fine_tune_embedding": True, "embedding": random_embedding()}, "fine_tune_embedding needs a network: the head linear reads the embedding as it is."),
         ({"ngram_kb": -1}, "ngram_kb must be an integer from 0 to 100000, not -1."),
         ({"ngram_kb": 1.5}, "ngram_kb must be an integer from 0 to 100000, not 1.5."),
         ({"typo_rate": 1.5}, "typo_rate must be a share from 0 to 1 (0.2 for 20 %), not 1.5."),
@@ -185,11 +181,6 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
         ({"epochs": 0}, "epochs must be an integer of at least 1, not 0."),
         ({"seed": -1}, "seed must be an integer from 0 to 2147483647, not -1."),
         ({"seed": 2**31}, "seed must be an integer from 0 to 2147483647, not 2147483648."),
-        ({"max_words": 0}, "max_words must be 'auto' or an integer from 1 to 4096, not 0."),
-        ({"max_words": 5000}, "max_words must be 'auto' or an integer from 1 to 4096, not 5000."),
-        ({"max_words": True}, "max_words must be 'auto' or an integer from 1 to 4096, not True."),
-        ({"character_filters": 1025}, "character_filters must be an integer from 0 to 1024, not 1025."),
-        ({"character_filters": 8}, "character_filters needs fine_tune_embedding: a frozen embedding has no character features."),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )  # fmt: skip

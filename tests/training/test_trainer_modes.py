@@ -130,7 +130,7 @@ def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> No
 def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer, "FEW", 47)
     told = []
-    trained = train(tiny_dataset(12), settings=QUICK, max_words=8, progress=lambda what, *_: told.append(what))
+    trained = train(tiny_dataset(12), settings=QUICK, progress=lambda what, *_: told.append(what))
     facts = trained.model.training
     assert (facts["folds"], facts["training_texts"], facts["validation_texts"]) == (0, 43, 5)
     assert "training" in told and facts["accuracy_error"] > 0.0
@@ -141,7 +141,7 @@ def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("seed", range(3))
 def test_very_few_texts_are_enough(counts: tuple[int, ...], seed: int) -> None:
     data = tiny_dataset(counts=dict(zip(WORDS, counts, strict=False)), seed=seed)
-    trained = train(data, head="linear", max_words=8, seed=seed)
+    trained = train(data, head="linear", seed=seed)
     sizes = [texts for texts, _ in trained.model.training["learning_curve"]]
     assert 1 <= len(sizes) <= 3 and sizes == sorted(set(sizes)) and sizes[0] >= len(counts)
     assert trained.model.training["folds"] == min(3, max(counts))
@@ -182,9 +182,7 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
 def without_ngrams() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ensemble, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
-        return train(
-            tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), max_words=8, settings=QUICK
-        )
+        return train(tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), settings=QUICK)
 
 
 def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
@@ -196,7 +194,7 @@ def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
 
 
 def test_kilobytes_decide_how_many_buckets() -> None:
-    found = train(tiny_dataset(4), head="linear", ngram_kb=3, max_words=8, settings=QUICK).model
+    found = train(tiny_dataset(4), head="linear", ngram_kb=3, settings=QUICK).model
     assert found.ngrams is not None and found.ngrams.buckets == 3000 // 5
     assert found.weights["ngrams/table"].shape == (600, 4)
 
@@ -219,7 +217,7 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     lines = told_by(crossed.trained)
     assert crossed.trained.model.ngrams is not None
     buckets = f"{crossed.trained.model.ngrams.buckets:,} buckets of n-grams"
-    start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 8 word slots of "
+    start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 16 word slots of "
     assert lines[0].startswith(start) and lines[0].endswith("are read in windows), 14 epochs.")
     assert lines[1].startswith("A .tflite will take about ")
     assert lines[2] == "Validation (cross-validated in 3 folds)"
@@ -256,7 +254,7 @@ def test_class_weights_decide_between_labels_of_the_same_texts(options: dict[str
     found = {}
     for name, weights in {"none": "none", "seldom": {"often": 1.0, "seldom": 20.0}}.items():
         settings = dataclasses.replace(QUICK, typo_rate=0.0, class_weights=weights)
-        trained = train(data, embedding=random_embedding(dimension=64), max_words=8, settings=settings, **options)
+        trained = train(data, embedding=random_embedding(dimension=64), settings=settings, **options)
         probabilities = Classifier(trained.model).probabilities(texts)
         found[name] = float((probabilities[:, 1] > probabilities[:, 0]).mean())
         assert trained.model.training["settings"]["class_weights"] == weights
@@ -277,5 +275,5 @@ def test_only_texts_set_aside_by_training_are_learned_from_in_the_end(
 
     monkeypatch.setattr(ensemble, "LinearFitter", make)
     held_out = tiny_dataset(3, seed=1) if validation == "file" else validation
-    train(tiny_dataset(8), held_out, head="linear", max_words=8, settings=QUICK)  # type: ignore[arg-type]
+    train(tiny_dataset(8), held_out, head="linear", settings=QUICK)  # type: ignore[arg-type]
     assert told == [learned]

@@ -10,12 +10,11 @@ from benchmarks.systems import fasttext as fasttext_product
 from benchmarks.systems import networks as systems
 from benchmarks.systems import vectorizers as baselines
 from benchmarks.systems.fasttext import SUBWORDS, prepared, probabilities_of
-from benchmarks.systems.names import FASTTEXT, FASTTEXT_CLEAN, NETWORK, RAW, TUNED, V1
+from benchmarks.systems.names import FASTTEXT, FASTTEXT_CLEAN, NETWORK, RAW, V1
 from benchmarks.systems.networks import Plan, available, settings_of
 from benchmarks.systems.trained import fingerprint
 from benchmarks.systems.vectorizers import TINY, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.settings import recommended
 
 
 def test_words_are_lower_case_without_punctuation() -> None:
@@ -176,9 +175,6 @@ def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), corpus("a")) != tuned
     assert tuned["subwords"] == SUBWORDS
     assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), corpus("a"))
-    fine_tuned = settings_of(TUNED, "cnn", plan(tmp_path, epochs=None), corpus("a"))
-    assert fine_tuned["epochs_of_fine_tuning"] == recommended(len(corpus("a").training), fine_tune=True).epochs
-    assert (fine_tuned["character_filters"], fine_tuned["embedding_rate"]) == (128, 0.25)
     with pytest.raises(SystemExit, match="RETVec v1 needs --v1 FILE"):
         settings_of(V1, "cnn", plan(tmp_path), corpus("a"))
 

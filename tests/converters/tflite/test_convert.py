@@ -200,13 +200,6 @@ def matrices(model: bytes) -> list[Any]:
     return [constant for constant in found if constant.values.ndim == 2 and constant.values.size > 256]
 
 
-def test_an_odd_number_of_inputs_keeps_eight_bits(built: Path) -> None:
-    """XNNPACK has no 4-bit kernel for the 63 inputs of the character features; another one is four times slower (454 instead of 118 µs a text)."""
-    kinds = {constant.values.shape: constant.bits for constant in matrices(quantized(built, "cnn", "int4"))}
-    assert kinds.pop((standin.FILTERS, 63)) == 8
-    assert len(kinds) > 3 and set(kinds.values()) == {4}
-
-
 def test_how_weights_are_stored(built: Path) -> None:
     for recipe in RECIPES.values():
         assert {constant.bits for constant in matrices(quantized(built, "rnn", recipe.name))} == {recipe.bits}
