@@ -1,6 +1,6 @@
 """A solved linear part: weighted n-grams, what words mean and mean word vectors, told apart by a linear classifier.
 
-The problems are convex, so each has one solution. Few texts with meaning get two softmax regressions; others a support vector machine
+The problems are convex, so each has one solution. Few texts with meaning get a softmax regression; others a support vector machine
 for all labels at once (Crammer and Singer 2001, https://www.jmlr.org/papers/v2/crammer01a.html), which takes a third of the time of
 one label against the rest, and is as good; several labels a text need the latter. scikit-learn solves all three, the machines by
 liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
@@ -90,17 +90,6 @@ class LinearModel:
         scaled = {name: snap(value, EIGHT_BITS) if value.ndim == 2 else value for name, value in scaled.items()}
         as_they_are = {name: self.weights[name] for name in ("ngrams/squares", "ngrams/codes") if name in self.weights}
         return LinearModel(scaled | as_they_are)
-
-    def mixed(self, other: "LinearModel", share: float) -> "LinearModel":
-        """Return the weighted mean of this model and another, which counts `share`, from 0 to 1; on a grid again.
-
-        Both are fitted to the same counts, without codebooks. What the other one does not read has no weight there.
-        """
-        one, found = np.float32(1.0 - share), dict(self.weights)
-        for name in self.weights.keys() - {"ngrams/squares"}:
-            value = one * self.weights[name] + np.float32(share) * other.weights.get(name, np.float32(0.0))
-            found[name] = snap(value.astype(np.float32), EIGHT_BITS) if value.ndim == 2 else value.astype(np.float32)
-        return LinearModel(found)
 
 
 def fit_linear(

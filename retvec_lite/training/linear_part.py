@@ -27,7 +27,6 @@ from retvec_lite.training.linear_features import (
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.mix import MEANING, SPELLING, USUAL_OF_REGRESSIONS, WEAK_PRIOR, mix_held_out
 from retvec_lite.training.settings import FEW, MANY, FitSettings
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
@@ -84,15 +83,14 @@ class LinearFitter:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
     With `vectors` (word vectors by id), it reads the mean of a text's words as well; with `meaning`, what they mean together, unless
-    held-out texts are clearly better off without. Few texts are fitted a second time without meaning, and the model is a weighted mean:
-    no one length of meaning suits both requests and news. Where both `data` and `settings` say `refit`, it
-    learns from the held-out texts in the end. Progress is told of "fitting n-grams".
+    held-out texts are clearly better off without. Where both `data` and `settings` say `refit`, it learns from the held-out texts in the
+    end. Progress is told of "fitting n-grams".
 
     Attributes:
         model: the linear part that was fitted last.
         few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
-            eighth, a quarter and all of them. Of few texts, those of the model with meaning alone.
+            eighth, a quarter and all of them.
     """
 
     model: LinearModel
@@ -119,7 +117,6 @@ class LinearFitter:
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
-        self._spelling_share = 0.0  # of a model without meaning, beside one with it
 
     @property
     def config(self) -> NgramConfig:
@@ -150,22 +147,17 @@ class LinearFitter:
         best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
             best = self._better(best, self._tried(kind, tried))
-        plain = best
         if self._meaning is not None:
             self._read = best.read.without_meaning()
-            plain = _Try(self._read, self._predict(tried))
-            best = self._better(best, plain)
+            best = self._better(best, _Try(self._read, self._predict(tried)))
         self._read, found = best.read, {tried: best.logits}
         found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
         if tried < 1.0:
             found[1.0] = self._predict()
-        self.curve, logits = self._learning_curve(found), found[1.0]
-        if self.is_softmax and self.reads_meaning:
-            share = self._spelling_share = self._choose_share(best.logits, plain.logits)
-            logits = {rate: (1.0 - share) * meant + share * plain.logits[rate] for rate, meant in logits.items()}
+        self.curve = self._learning_curve(found)
         if last:
             self._fit_all()
-        return logits
+        return found[1.0]
 
     def choose(self, kind: Kind) -> None:
         """Read n-grams of a kind in the texts and their copies; of many long texts, in copies alone: most of their words are as they were."""
@@ -200,12 +192,6 @@ class LinearFitter:
     def _tried(self, kind: Kind, share: float) -> "_Try":
         self.choose(kind)
         return _Try(self._read, self._predict(share))
-
-    def _choose_share(self, meaning: Mapping[float, Floats], spelling: Mapping[float, Floats]) -> float:
-        """Return the share of a model without meaning in the mean of its logits and those of one with it, as held-out texts say."""
-        data, parts = self._data, {MEANING: meaning, SPELLING: spelling}
-        mix = mix_held_out(parts, data.held_out.truth, data.scheme, USUAL_OF_REGRESSIONS, WEAK_PRIOR)
-        return mix.factors[SPELLING] / sum(mix.factors.values())
 
     def _better(self, best: "_Try", other: "_Try") -> "_Try":
         """Return the other try if it is clearly better: by more than the standard error of the score."""
@@ -265,19 +251,16 @@ class LinearFitter:
             + [data.names.targets[telling]] * len(names)
         )
         weights = class_weights(settings.class_weights, targets, data.labels)
-        fit = functools.partial(
-            fit_linear,
-            targets=targets,
-            classes=len(data.labels),
+        model = fit_linear(
+            features,
+            targets,
+            len(data.labels),
             weights=weights,
             text_weights=self._text_weights(rows, held_out, names),
             seed=settings.seed,
             softmax=self.is_softmax,
             weighing=RARE if self._rare_lead else USUAL,
         )
-        model = fit(features)
-        if self._spelling_share:
-            model = model.mixed(fit(features.without_meaning()), self._spelling_share)
         if read.config.codebooks:
             totals = features.counts.totals()
             model = LinearModel(squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed))

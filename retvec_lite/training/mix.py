@@ -11,24 +11,19 @@ from retvec_lite.training.label_scheme import LabelScheme
 
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""
-MEANING, SPELLING = "meaning", "spelling"
-"""Names of the parts of a linear part of few texts: one that reads what words mean, and one that is the same without."""
 
 USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
 """Factors that suit most data, of a support vector machine and a network."""
 USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
-"""Factors of the mean of two softmax regressions, whose logits are larger, and of a network."""
+"""Factors of a softmax regression, whose logits are larger, and of a network."""
 USUAL_OF_PRETRAINED: Final = {LINEAR: 1.5, NETWORK: 0.8}
-"""Factors of the same mean and of a pre-trained head, whose last layer is a softmax regression as well."""
-USUAL_OF_REGRESSIONS: Final = {MEANING: 1.6, SPELLING: 0.1}
-"""Factors of these two regressions: the one without meaning counts little, unless held-out texts say otherwise."""
+"""Factors of the same regression and of a pre-trained head, whose last layer is a softmax regression as well."""
 
 _LEAST: Final = 0.01
 
 _PRIOR: Final = 8.0
-WEAK_PRIOR: Final = 0.25
 """How many texts' likelihood a factor that is e times the usual one must be worth. With few texts, the factor of highest
-likelihood is often far off; with thousands, the prior decides nothing. The weak one suits two regressions of the same texts."""
+likelihood is often far off; with thousands, the prior decides nothing."""
 
 
 class Mix(NamedTuple):
@@ -50,12 +45,11 @@ def mix_held_out(
     truth: Ints,
     scheme: LabelScheme,
     usual: Mapping[str, float],
-    prior: float = _PRIOR,
 ) -> Mix:
     """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words."""
     together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
     rates = max(len(logits) for logits in parts.values())
-    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth), usual, prior)
+    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth), usual)
 
 
 def fit_mix(
@@ -64,11 +58,10 @@ def fit_mix(
     scheme: LabelScheme,
     texts: int,
     usual: Mapping[str, float] = USUAL_FACTORS,
-    prior: float = _PRIOR,
 ) -> Mix:
     """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, the factors stay near the `usual` ones.
 
-    The logarithm of each factor has a normal distribution as its prior, of the strength `prior`. The factors also calibrate the probabilities, as
+    The logarithm of each factor has a normal distribution as its prior, of the strength `_PRIOR`. The factors also calibrate the probabilities, as
     temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
     (Platt 1999).
 
@@ -83,8 +76,8 @@ def fit_mix(
         factors, shift = np.exp(values[: len(parts)]), values[len(parts) :].sum()
         value, slope = scheme.likelihood(np.tensordot(factors, stacked, axes=1) + shift, truth)
         away = values[: len(parts)] - expected
-        slopes = [(slope * part).sum() for part in stacked] * factors + 2 * prior / texts * away
-        return value + prior / texts * np.square(away).sum(), np.array([*slopes, *[slope.sum()] * free])
+        slopes = [(slope * part).sum() for part in stacked] * factors + 2 * _PRIOR / texts * away
+        return value + _PRIOR / texts * np.square(away).sum(), np.array([*slopes, *[slope.sum()] * free])
 
     start = np.array([*expected, *[0.0] * free])
     bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free

@@ -6,7 +6,7 @@ from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training import linear_part
-from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.trainer import choose_folds
@@ -35,48 +35,6 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
     fitter._fit(np.arange(24))
     assert fitter.is_softmax == expected
     assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
-
-
-@pytest.mark.parametrize("folds", [True, False])
-def test_few_texts_get_the_mean_of_a_model_with_meaning_and_one_without(
-    synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, folds: bool
-) -> None:
-    monkeypatch.setattr(LinearFitter, "_choose_share", lambda *_: 0.4)
-    training = tiny_dataset(12)
-    splits = choose_folds(training, 0) if folds else []
-    told = make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=splits)
-    fitter = LinearFitter(told, 256, None, QUICK, meaning=synonym_part)
-    logits = fitter.learn()
-    features, model = fitter._read.held_out[0.5], fitter.model
-    both = model.scores(features)
-
-    fitter._spelling_share, read = 0.0, fitter._read
-    fitter._fit_all()
-    one, held_out = fitter.model.scores(features), fitter._predict()[0.5]
-    fitter._read = read.without_meaning()
-    fitter._fit_all()
-    other, others = fitter.model.scores(features.without_meaning()), fitter._predict()[0.5]
-    assert np.abs(one - other).max() > 0.1 * np.abs(both).max(), "otherwise, any share would do"
-    np.testing.assert_allclose(both, 0.6 * one + 0.4 * other, atol=0.02 * np.abs(both).max())
-    np.testing.assert_allclose(logits[0.5], 0.6 * held_out + 0.4 * others, atol=1e-5)
-
-
-def test_the_share_follows_what_is_right(synonym_data: TrainingData, synonym_part: MeaningPart) -> None:
-    fitter = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
-    right = np.eye(len(synonym_data.labels), dtype=np.float32)[synonym_data.held_out.truth]
-    told = dict.fromkeys(synonym_data.held_out.ids, right)
-    random = dict.fromkeys(told, np.random.default_rng(0).random(right.shape).astype(np.float32))
-    assert fitter._choose_share(random, told) > 0.5
-    assert fitter._choose_share(told, random) < 0.1
-
-
-def test_many_texts_are_not_read_twice(
-    synonym_data: TrainingData, synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(linear_part, "FEW", 10)
-    fitter = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
-    fitter.learn()
-    assert fitter.reads_meaning and not fitter._spelling_share
 
 
 def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:

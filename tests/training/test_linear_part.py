@@ -132,16 +132,6 @@ def test_scaled_by_nothing_says_nothing(model: LinearModel, words: bool) -> None
     assert not model.scaled(0.0).scores(features).any()
 
 
-def test_a_mean_says_what_both_say(words: bool) -> None:
-    features = features_of(tiny_dataset(20).texts, words=words)
-    targets = targets_of(tiny_dataset(20))
-    one, other = (fit_linear(features, targets, 4, seed=0, softmax=softmax) for softmax in (False, True))
-    test = features_of(tiny_dataset(3, seed=2).texts, words=words)
-    both, expected = one.mixed(other, 0.7), 0.3 * one.scores(test) + 0.7 * other.scores(test)
-    assert_on_its_grid(both)
-    np.testing.assert_allclose(both.scores(test), expected, atol=0.02 * np.abs(expected).max())
-
-
 # --- the reference ----------------------------------------------------------------------------------------------------
 
 

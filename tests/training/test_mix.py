@@ -11,7 +11,7 @@ from scipy.special import softmax
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.training import mix
 from retvec_lite.training.label_scheme import ONE_LABEL
-from retvec_lite.training.mix import LINEAR, NETWORK, WEAK_PRIOR, fit_mix
+from retvec_lite.training.mix import LINEAR, NETWORK, fit_mix
 
 TEXTS, CLASSES = 20_000, 4
 
@@ -61,15 +61,6 @@ def test_few_texts_leave_the_factors_near_the_usual_ones() -> None:
     ten, many = (np.abs(np.log(fit_factors(parts, truth, texts)) - usual) for texts in (10, 10_000))
     assert (ten < 0.7 * many).all()
     assert fit_factors(parts, truth, texts=1) == pytest.approx((6.0, 0.5), rel=0.5)
-
-
-def test_a_weak_prior_lets_few_texts_decide() -> None:
-    parts = dict(zip((LINEAR, NETWORK), (logits(0)[:40], logits(1)[:40]), strict=True))
-    truth = drawn(logits(0)[:TEXTS] * 4.0)[:40]
-    usual = {LINEAR: 1.0, NETWORK: 1.0}
-    strong = fit_mix(parts, truth, ONE_LABEL, 40, usual).factors
-    weak = fit_mix(parts, truth, ONE_LABEL, 40, usual, WEAK_PRIOR).factors
-    assert weak[LINEAR] / weak[NETWORK] > 3 * strong[LINEAR] / strong[NETWORK] > 3
 
 
 def test_what_is_always_right_gets_finite_factors() -> None:
