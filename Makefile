@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
-PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples benchmarks tools
+PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples benchmarks makers tools
 
 # A slow network is no reason to fail.
 export UV_HTTP_TIMEOUT ?= 300
@@ -98,7 +98,8 @@ lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then how large
 	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
 	@for entry in retvec_lite/*; do ln -s "$(CURDIR)/$$entry" build/typed/retvec_lite/; done
 	@ln -s "$(CURDIR)/converters" build/typed/retvec_lite/converters
-	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite
+	@ln -s "$(CURDIR)/makers" build/typed/makers
+	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite --package makers
 	cd build/typed && "$(CURDIR)/$(BIN)/lint-imports" --no-logo --no-cache --config ../../pyproject.toml
 	@$(BIN)/python -m tools.house
 

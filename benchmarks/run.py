@@ -35,14 +35,13 @@ SCRIPTS: Final = (
     Script("experiments.robustness"),
     Script("experiments.pareto", v1=True),
     Script("experiments.embedding_choice", ("default",)),
-    Script("experiments.embedding_ablation"),
     Script("experiments.clean_training", v1=True),
 )
 
 
 def main() -> None:
     parser = command_parser(__doc__, quick="quick forms, a few minutes each", data=True)
-    parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
+    parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `makers.embedding import-v1` wrote it")
     args = parser.parse_args()
     for script in SCRIPTS:
         command = [sys.executable, "-m", f"benchmarks.{script.name}", *script.needed]

@@ -13,10 +13,6 @@ from retvec_lite.data.texts import read_texts
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.playground import demo
-from retvec_lite.pretraining.evaluation import evaluate_embedding
-from retvec_lite.pretraining.import_v1 import import_embedding
-from retvec_lite.pretraining.meaning.pretrain import pretrain_meaning
-from retvec_lite.pretraining.pretrain import pretrain_embedding as pretrain
 from retvec_lite.runtime.explanation import Explanation, Span
 from retvec_lite.runtime.predictor import Prediction
 from retvec_lite.runtime.text_classifier import TextClassifier
@@ -40,14 +36,10 @@ __all__ = [
     "__version__",
     "classify_files",
     "demo",
-    "evaluate_embedding",
-    "import_embedding",
     "info",
     "load",
     "mistype",
     "mistype_many",
-    "pretrain",
-    "pretrain_meaning",
     "read_dataset",
     "read_texts",
     "sklearn",

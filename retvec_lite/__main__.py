@@ -19,10 +19,6 @@ COMMANDS: Final = {
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
     "info": "show what is inside an exported file",
     "demo": "try an exported file in a browser",
-    "pretrain": "train a word embedding",
-    "evaluate-embedding": "measure a word embedding on mistyped words of 42 languages or more",
-    "import-embedding": "import released RETVec v1 weights",
-    "pretrain-meaning": "learn what words mean from open text",
 }
 """Command -> what it does."""
 
@@ -30,10 +26,6 @@ _MODULES: Final = {
     "verify": "exported",
     "info": "exported",
     "demo": "exported",
-    "pretrain": "embedding",
-    "evaluate-embedding": "embedding",
-    "import-embedding": "embedding",
-    "pretrain-meaning": "meaning",
 }
 """Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 
@@ -43,11 +35,6 @@ _EXTRAS: Final = {
     "flatbuffers": "export",
     "pyarrow": "parquet",
     "coremltools": "coreml",
-    "babel": "pretrain",
-    "confusable_homoglyphs": "pretrain",
-    "gensim": "pretrain",
-    "regex": "pretrain",
-    "wordfreq": "pretrain",
 }
 """Package -> the extra that brings it; every other package that can be missing belongs to `train`."""
 

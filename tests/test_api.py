@@ -225,10 +225,6 @@ TWINS = {
     "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
-    "pretrain": (rl.pretrain, set()),
-    "pretrain-meaning": (rl.pretrain_meaning, set()),
-    "evaluate-embedding": (rl.evaluate_embedding, {"json"}),
-    "import-embedding": (rl.import_embedding, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
 (`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,

@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embeddings = {NETWORK: "default", RAW: "raw"} | ({V1: args.v1} if args.v1 else {})
     systems = args.systems or [name for name in SYSTEMS if name != V1 or args.v1]
     if V1 in systems and not args.v1:
-        parser.error(f"{V1} needs --v1 FILE (retvec-lite import-embedding writes it)")
+        parser.error(f"{V1} needs --v1 FILE (python -m makers.embedding import-v1 writes it)")
     if args.quick:
         args.sets, systems, args.seeds = ["SMS spam"], [RAW, LINEAR], [0]
     rows = Rows(result_path("clean_training", quick=args.quick), ("set", "system", "seed"), table)

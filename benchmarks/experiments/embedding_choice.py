@@ -2,7 +2,7 @@
 
     python -m benchmarks.experiments.embedding_choice FILE [FILE ...] [--data DIR] [--seeds N] [--quick]
 
-A FILE is an embedding (from `retvec-lite pretrain`, or from `retvec-lite import-embedding` for the released RETVec v1
+A FILE is an embedding (from `makers.embedding train`, or from `makers.embedding import-v1` for the released RETVec v1
 weights), or `default`. Heads `pool` and `cnn` are trained on Banking77, CLINC150, SMS spam, ten locales of MASSIVE and ten texts a
 label of Banking77, once on clean texts only and once on mistyped copies. Accuracy is that on rows set aside from the training
 files, never on a test split, with 0 / 50 / 100 % of the words mistyped. Heads take the product's number

@@ -47,7 +47,7 @@ def comparison_parser(
     parser.add_argument(
         "--embedding", default="default", metavar="FILE", help="of our networks (default: the one in the package)"
     )
-    parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `retvec-lite import-embedding` wrote it")
+    parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `makers.embedding import-v1` wrote it")
     parser.add_argument(
         "--autotune", type=int, default=300, metavar="S", help="seconds for fastText to tune itself (default: 300)"
     )

@@ -210,7 +210,7 @@ def _embedding_name(system: str, plan: Plan) -> str:
         return plan.embedding
     if plan.v1 is None:
         raise SystemExit(
-            "RETVec v1 needs --v1 FILE: the released weights, converted with `retvec-lite import-embedding`."
+            "RETVec v1 needs --v1 FILE: the released weights, converted with `python -m makers.embedding import-v1`."
         )
     return str(plan.v1)
 

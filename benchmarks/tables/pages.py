@@ -14,21 +14,19 @@ from retvec_lite.files import atomic_write
 
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
-DETECTOR: Final = ROOT / "tools" / "language_detector" / "results"
-
 _TABLE: Final = re.compile(r"(<!-- table: ([^>\n]+?) -->\n)(?:(?!<!--).)*(\n<!-- end -->)", re.DOTALL)
 _OPENING: Final = re.compile(r"<!--\s*table\b")
 
 
 def table_of(name: str, results: Path) -> str:
-    """Return the Markdown of a table in the folder `results`, or among those of the language detector.
+    """Return the Markdown of a table in the folder `results`.
 
     Raises:
         SystemExit: no such file.
     """
-    path = next((found for place in (results, DETECTOR) if (found := place / f"{name}.md").is_file()), None)
-    if path is None:
-        raise SystemExit(f"No table {name}: {results / name}.md does not exist. Run its benchmark first.")
+    path = results / f"{name}.md"
+    if not path.is_file():
+        raise SystemExit(f"No table {name}: {path} does not exist. Run its benchmark first.")
     return path.read_text(encoding="utf-8").strip()
 
 

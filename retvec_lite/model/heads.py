@@ -171,7 +171,7 @@ class BertHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class NgramHead(HeadSpec):
-    """Nothing: the file reads n-grams alone, no words. For many labels and many texts (tools/language_detector)."""
+    """Nothing: the file reads n-grams alone, no words. For many labels and many texts (makers/language)."""
 
     name: ClassVar[str] = "ngrams"
 

@@ -146,7 +146,7 @@ class MeaningFile:
         if found != (MEANING_FORMAT, MEANING_VERSION):
             raise RetvecLiteError(
                 f"{path} is not a {MEANING_FORMAT} file of version {MEANING_VERSION}: its format is {found[0]!r}, its "
-                f"version {found[1]!r}. Make one with `retvec-lite pretrain-meaning`."
+                f"version {found[1]!r}. Make one with `python -m makers.meaning`, from a checkout."
             )
         try:
             codebooks, codes, scale, text = (tensors[name] for name in _TENSORS)

@@ -107,7 +107,7 @@ class TrainOptions(Options):
     )
     meaning: str | os.PathLike[str] | MeaningFile = option(
         _AUTO,
-        "what words mean: a file of `retvec-lite pretrain-meaning`, or none (default: the built-in one if a fifth of the texts are "
+        "what words mean: a file that `makers/` wrote, or none (default: the built-in one if a fifth of the texts are "
         "in its language); n-grams read it too, and it is left out where it does not help",
         metavar="auto|none|FILE",
     )

@@ -313,31 +313,6 @@ def test_info_and_evaluate_need_a_runtime_alone(tiny_model: str, data: str) -> N
     assert "recipe          int8" in done.stdout and "label" in done.stdout and "precision" in done.stdout
 
 
-@pytest.mark.slow
-def test_pretraining_prints_no_log_lines_of_tensorflow(tmp_path: Path) -> None:
-    pytest.importorskip("tensorflow")
-    (tmp_path / "words.txt").write_text("alarm\nclock\nmusic\nweather\numbrella\nparcel\norder\ntrack\n")
-    command = [
-        "-m",
-        "retvec_lite",
-        "pretrain",
-        "--words",
-        "words.txt",
-        "--steps",
-        "2",
-        "--batch-size",
-        "8",
-        "--out",
-        "tiny.safetensors",
-    ]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
-    done = subprocess.run(
-        [sys.executable, *command], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0 and done.stderr == ""
-    assert done.stdout.splitlines()[-1].startswith("Written to tiny.safetensors")
-
-
 def test_main_works_with_streams_that_cannot_be_reconfigured(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
     output = io.StringIO()
     monkeypatch.setattr(sys, "stdout", output)

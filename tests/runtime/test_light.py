@@ -1,7 +1,5 @@
 """The light path imports NumPy and a LiteRT runtime only. Each test uses a new process."""
 
-from importlib.util import find_spec
-
 import pytest
 from light import loaded_after, run_python
 
@@ -43,9 +41,7 @@ def test_classifying_imports_numpy_and_one_runtime_alone(tiny_model: str) -> Non
 
 def test_the_public_names_are_there() -> None:
     assert set(retvec_lite.__all__) <= set(dir(retvec_lite))
-    # Where pre-training's packages are not installed, its names cannot be imported.
-    missing = set() if find_spec("regex") else {"pretrain", "evaluate_embedding"}
-    for name in set(retvec_lite.__all__) - missing:
+    for name in retvec_lite.__all__:
         assert getattr(retvec_lite, name) is not None
     with pytest.raises(AttributeError, match="nothing_like_it"):
         _ = retvec_lite.nothing_like_it

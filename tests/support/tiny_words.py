@@ -4,10 +4,10 @@ import functools
 
 import numpy as np
 
+from makers.embedding.substitutes import Doubles
+from makers.embedding.word_typos import word_lengths
+from makers.embedding.words import WordList, held_out, word_rows
 from retvec_lite.contract import Ints
-from retvec_lite.pretraining.substitutes import Doubles
-from retvec_lite.pretraining.word_typos import WORD_LENGTH, word_lengths
-from retvec_lite.pretraining.words import WordList, held_out, word_rows
 
 SYLLABLES = ("ka", "ro", "mi", "tun", "les", "vo")
 NAMES = [a + b + c for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES]
@@ -29,9 +29,9 @@ def _made_up(language: str, count: int, seed: int) -> tuple[str, ...]:
     return tuple(words)
 
 
-def tiny_wordfreq(language: str, word_length: int = WORD_LENGTH) -> tuple[Ints, Doubles]:
+def tiny_wordfreq(language: str) -> tuple[Ints, Doubles]:
     """Stands in for `wordfreq_words`: enough words that some 140 of them are held out."""
-    rows = word_rows(made_up(language, 7000), word_length)
+    rows = word_rows(made_up(language, 7000))
     return rows, np.ones(len(rows))
 
 

@@ -218,7 +218,7 @@ def imported_by(file: Path) -> set[str]:
     return found
 
 
-def test_training_a_classifier_needs_nothing_of_the_pretrain_extra() -> None:
+def test_training_a_classifier_needs_nothing_of_the_makers() -> None:
     """Followed through every module of ours that training imports, lazily or not."""
     root = Path(trainer.__file__).parents[1]
     seen, waiting = set(), {"retvec_lite.training.trainer"}
@@ -230,5 +230,4 @@ def test_training_a_classifier_needs_nothing_of_the_pretrain_extra() -> None:
             if name.startswith("retvec_lite.") and file.is_file():
                 waiting |= imported_by(file) - seen
     assert {"retvec_lite.model.encoder_graph", "tensorflow"} <= seen, "the imports were followed"
-    extra = {"wordfreq", "babel", "confusable_homoglyphs", "regex"}
-    assert not [name for name in seen if name.split(".")[0] in extra or name.startswith("retvec_lite.pretraining")]
+    assert not {name.split(".")[0] for name in seen} & {"makers", "wordfreq", "babel", "confusable_homoglyphs", "regex"}

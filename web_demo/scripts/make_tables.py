@@ -1,16 +1,16 @@
 """Write the character tables of Python for TypeScript: npm/src/tables.ts, and src/tables.json for the page alone.
 
-python web_demo/scripts/make_tables.py           # needs `pip install "retvec-lite[pretrain]"` for the look-alikes
+python web_demo/scripts/make_tables.py           # needs `pip install confusable-homoglyphs` for the look-alikes
 """
 
 import json
+import string
 import sys
 from pathlib import Path
 from typing import Any
 
 from retvec_lite.contract import BITS, CONTRACT_VERSION, INVISIBLE, SEPARATORS, UNSPACED
 from retvec_lite.data import typos
-from retvec_lite.pretraining.substitutes import lookalikes
 from retvec_lite.runtime.explanation import LENGTHS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,14 +25,16 @@ def _look_alikes() -> dict[str, str]:
 
     The full table consists mostly of mathematical alphabets, which look unusual in a word.
     """
-    choices = lookalikes()
+    import confusable_homoglyphs
+
+    path = Path(confusable_homoglyphs.__file__).parent / "confusables.json"
+    table = json.loads(path.read_text(encoding="utf-8"))
     found = {}
-    for code in (*range(0x41, 0x5B), *range(0x61, 0x7B)):
-        first, count = int(choices.starts[code]), int(choices.counts[code])
-        others = sorted({int(other) for other in choices.members[first : first + count]})
-        letters = [chr(other) for other in others if 0x370 <= other <= 0x52F and chr(other).isalpha()]
+    for letter in string.ascii_uppercase + string.ascii_lowercase:
+        others = {other["c"] for other in table.get(letter, ()) if len(other["c"]) == 1}
+        letters = sorted(other for other in others if 0x370 <= ord(other) <= 0x52F and other.isalpha())
         if letters:
-            found[chr(code)] = "".join(letters)
+            found[letter] = "".join(letters)
     return found
 
 

@@ -1,0 +1,1 @@
+"""Makes `default_embedding.safetensors`: see README.md."""

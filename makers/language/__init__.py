@@ -1,0 +1,1 @@
+"""Makes the files of the language detector: see README.md."""

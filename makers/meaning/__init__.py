@@ -1,0 +1,1 @@
+"""Makes `meaning_*.safetensors` and `requests_en.safetensors`: see README.md."""

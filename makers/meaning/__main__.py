@@ -1,0 +1,113 @@
+"""Make what words mean: English words from open text, words of other languages from translations, English words in requests.
+
+python -m makers.meaning texts TEXTS... --valence CSV --about FILE
+python -m makers.meaning languages DIR
+python -m makers.meaning requests TEXTS... --start meaning_en.safetensors --valence CSV
+python -m makers.meaning measure FILE...
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from makers.command import Command
+from retvec_lite.model.meaning_file import MeaningFile
+
+
+def texts(args: argparse.Namespace) -> None:
+    """Learn what the words of a language mean from open text."""
+    from makers.meaning.texts import Settings, learn_texts
+    from retvec_lite.data.decoding import read_text
+    from retvec_lite.terminal import watched
+
+    about = "" if args.about is None else read_text(args.about)
+    settings = Settings(passes=1, steps=20, code_steps=20) if args.quick else Settings()
+    folder = args.out / f"meaning_{args.language}"
+    with watched(True) as progress:
+        found = learn_texts(
+            args.texts, args.language, folder, progress, settings=settings, valence=args.valence, about=about
+        )
+    _save(found, folder.with_suffix(".safetensors"))
+
+
+def languages(args: argparse.Namespace) -> None:
+    """Learn words of other languages from translations; those that are done stay."""
+    from makers.meaning.languages import LANGUAGES, learn_language
+    from retvec_lite.terminal import watched
+
+    for language in args.languages or LANGUAGES[: 1 if args.quick else None]:
+        file = args.out / f"meaning_{language}.safetensors"
+        if not file.exists():
+            with watched(True) as progress:
+                found = learn_language(language, args.translations, progress)
+            _save(found, file)
+
+
+def requests(args: argparse.Namespace) -> None:
+    """Learn what English words mean in requests from what a sentence encoder says of open sentences."""
+    from makers.meaning.requests import learn
+    from makers.meaning.valence import read_valence
+    from makers.teacher import Lessons
+
+    start, valence = MeaningFile.load(args.start), read_valence(args.valence)
+    lessons = Lessons.of(args.texts, args.out.parent / "teacher", quick=args.quick)
+    _save(learn(lessons, start, valence), args.out / "requests_en.safetensors")
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Measure what meanings tell a classifier of few texts."""
+    from makers.meaning.measure import measure_files
+
+    measure_files(args.files, args.data)
+
+
+def _save(found: MeaningFile, file: Path) -> None:
+    found.save(file)
+    print(
+        f"{found.card['counts']}.\nWritten to {file}. Train a classifier with it: retvec-lite train DATA --meaning {file}"
+    )
+
+
+def command() -> Command:
+    """Declare the command line."""
+    from benchmarks.common import DATA
+
+    found = Command("meaning", __doc__)
+    parser = found.add("texts", texts)
+    parser.add_argument(
+        "texts",
+        nargs="+",
+        type=Path,
+        metavar="TEXTS",
+        help="UTF-8 text files, a sentence or paragraph a line, in which neighbouring lines belong together: .txt, also packed",
+    )
+    parser.add_argument("--language", default="en", metavar="TAG", help="of the texts (default: en)")
+    parser.add_argument(
+        "--valence",
+        type=Path,
+        metavar="CSV",
+        help="columns word and mean, how good or bad a word is: neighbours confuse good with bad (default: none)",
+    )
+    parser.add_argument(
+        "--about", type=Path, metavar="FILE", help="text about the sources and their licences, for the model card"
+    )
+    parser = found.add("languages", languages)
+    parser.add_argument(
+        "translations",
+        type=Path,
+        metavar="DIR",
+        help="folder of files named like pairs_de.tsv.bz2 and dictionary_de.tsv.bz2: English, a tab, the other language",
+    )
+    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help="tags (default: those in the package)")
+    parser = found.add("requests", requests)
+    parser.add_argument("texts", nargs="+", type=Path, metavar="TEXTS", help="files of sentences, packed by bzip2")
+    parser.add_argument("--start", type=Path, required=True, metavar="FILE", help="what `texts` makes of them")
+    parser.add_argument("--valence", type=Path, required=True, metavar="CSV", help="as of `texts`")
+    parser = found.add("measure", measure, makes=False)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="of meanings")
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(command().main())

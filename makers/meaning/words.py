@@ -1,0 +1,137 @@
+"""The meaning words of a line of text, by the rule of the contract, and fast: a regular expression per rule, not a loop per character.
+
+The reference is `contract.visible_characters`; lines that its rules 2c and 2d may change, which are few, are given to it.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from retvec_lite.contract import SEPARATING, UNSPACED, EncoderConfig, visible_characters
+from retvec_lite.model.meaning_file import LONGEST_WORD
+from retvec_lite.ngrams import folded_letters
+from retvec_lite.normal_form import (
+    ALPHABETS,
+    LATIN,
+    OTHER_SCRIPTS,
+    SIGNS,
+    SYMBOLS,
+    Ranges,
+    compatibility_forms,
+    is_ignored,
+    is_latin,
+    is_letter,
+    is_other_letter,
+    lookalikes,
+)
+
+_ENCODER: Final = EncoderConfig()
+_SPACE: Final = " "
+
+
+class _Memory(dict[int, str]):
+    """What `str.translate` makes of each code point, found once."""
+
+    def __init__(self, find: Callable[[int], str]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = self._find(code)
+        return found
+
+
+def _form(code: int) -> str:
+    """Apply rules 2a and 2b to one code point."""
+    if is_ignored(code):
+        return ""
+    return _SPACE if code in SEPARATING else chr(compatibility_forms().get(code, code))
+
+
+def _folded(code: int) -> str:
+    """Fold a code point with plain letters; what is no letter then ends a word."""
+    folded = 0 if code in SEPARATING else folded_letters(True).get(code, code)
+    is_of_word = is_letter(folded) or is_latin(folded) or is_other_letter(folded)
+    return chr(folded) if is_of_word else _SPACE
+
+
+_FORMS: Final = _Memory(_form)
+_FOLDED: Final = _Memory(_folded)
+
+
+def _pattern(ranges: Ranges, more: str = "") -> str:
+    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges) + re.escape(more)
+
+
+@functools.cache
+def _letters() -> str:
+    """Return the letters of rules 2d and 2e, for a character class."""
+    return _pattern(ALPHABETS, "".join(map(chr, lookalikes())))
+
+
+@functools.cache
+def _repeats() -> re.Pattern[str]:
+    return re.compile(rf"([{_letters()}])\1\1+")
+
+
+@functools.cache
+def _spread() -> re.Pattern[str]:
+    """Return what rule 2d needs somewhere: a symbol between letters, or four single letters with three like separators between.
+
+    Signs and symbols are alike.
+    """
+    letter = _letters()
+    sign = _pattern((*SIGNS, *SYMBOLS))
+    rest = rf"[{letter}](?:\1[{letter}]){{2}}|[{sign}][{letter}](?:[{sign}][{letter}]){{2}}"
+    between = rf"(?<![{letter}])[{letter}](?:([^{letter}]){rest})(?![{letter}])"
+    return re.compile(rf"{between}|[{letter}][{_pattern(SYMBOLS)}][{letter}]")
+
+
+@functools.cache
+def _disguises() -> re.Pattern[str]:
+    """Return the letters that rule 2c may replace, and a few of Hebrew and Arabic."""
+    return re.compile(rf"(?![{_pattern(LATIN)}])[{_letters()}]")
+
+
+@functools.cache
+def _foreign() -> re.Pattern[str]:
+    """Return letters that are neither Latin nor like a Latin one, and such that are."""
+    return re.compile(f"[{_pattern((*ALPHABETS, *OTHER_SCRIPTS))}]")
+
+
+@functools.cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_pattern(tuple(span for ranges in UNSPACED.values() for span in ranges))}]+")
+
+
+def meaning_words_of(text: str) -> Iterator[str]:
+    """Return the meaning words of a text of any length, in order: runs of 1 to 16 letters in plain letters.
+
+    Example:
+        >>> from makers.meaning.words import meaning_words_of
+        >>> list(meaning_words_of("Don't w-a-i-t: the Café opens at 20:24!!!"))
+        ['don', 't', 'wait', 'the', 'cafe', 'opens', 'at', 'zo', 'za']
+    """
+    text = unicodedata.normalize("NFC", text).translate(_FORMS)
+    if _needs_reference(text):
+        text = "".join(map(chr, visible_characters([ord(char) for char in text], _ENCODER)))
+    else:
+        text = _repeats().sub(r"\1\1", text)
+    return (word for word in text.translate(_FOLDED).split(_SPACE) if 0 < len(word) <= LONGEST_WORD)
+
+
+def _needs_reference(text: str) -> bool:
+    """Return whether rule 2c or 2d may change a text that rules 2a and 2b have read."""
+    if not text.isascii() and _disguises().search(text):
+        letters = [ord(char) for char in _foreign().findall(text)]
+        # Rule 2c leaves texts alone that have more other letters than Latin ones.
+        if sum(map(is_other_letter, letters)) <= sum(map(is_latin, letters)):
+            return True
+    return _spread().search(text) is not None
+
+
+def unspaced_letters(text: str) -> int:
+    """Return how many characters of a text are of scripts without spaces between words."""
+    return 0 if text.isascii() else sum(map(len, _unspaced().findall(text)))

@@ -1,0 +1,1 @@
+"""Makes `head_en.safetensors`: see README.md."""

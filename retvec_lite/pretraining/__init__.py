@@ -1,1 +1,0 @@
-"""Training a word embedding, and measuring it."""

@@ -1,1 +1,0 @@
-"""Pre-training of meaning: what the words of a language mean, learned from open text."""

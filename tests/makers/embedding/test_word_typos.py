@@ -1,0 +1,248 @@
+"""Each kind of typo does what its name says, on any words; batches keep their shape, order and alphabet of values."""
+
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from makers.embedding import word_typos
+from makers.embedding.substitutes import bmp_pool, emoji_pool, lookalikes, punctuation_pool
+from makers.embedding.words import decode_word, word_rows
+from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
+from retvec_lite.data.typos import TYPO_KINDS
+from retvec_lite.errors import RetvecLiteError
+
+SUBSTITUTIONS = [kind.name for kind in word_typos.KINDS if kind.category == "substitution" and "ngram" not in kind.name]
+SAMPLES = [
+    "information",
+    "Keyboard",
+    "привет",
+    "東京都",
+    "สวัสดี",
+    "a",
+    "ab",
+    "straßenbahn",
+    "internationalization",
+    "🙂",
+]
+# A word: 1-16 characters that the encoder can hand over (no surrogates, no zero).
+WORDS = st.lists(
+    st.text(st.characters(min_codepoint=1, exclude_categories=("Cs",)), min_size=1, max_size=16), min_size=1, max_size=8
+)
+
+
+def typo(word: str, kind: str, seed: int) -> str:
+    """One word with one typo, beside others that n-grams can come from."""
+    rows = word_typos.apply_typos(word_rows([word, *SAMPLES]), kind, np.random.default_rng(seed))
+    return decode_word(rows[0])
+
+
+def is_insertion(before: str, after: str) -> str | None:
+    """The characters that were put in at one place, or None when that is not what happened."""
+    size = len(after) - len(before)
+    for place in range(len(before) + 1):
+        if size >= 0 and after == before[:place] + after[place : place + size] + before[place:]:
+            return after[place : place + size]
+    return None
+
+
+def replaced(before: str, after: str) -> list[tuple[str, str]]:
+    """Pairs of characters that differ, of words of equal length."""
+    assert len(before) == len(after)
+    return [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+
+
+def test_there_are_22_kinds_with_names_of_their_own() -> None:
+    assert len(set(word_typos.KIND_NAMES)) == 22
+    assert set(TYPO_KINDS) < set(word_typos.KIND_NAMES), "one name for one typo"
+
+
+@given(WORDS, st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_any_words_stay_valid_rows(words: list[str], seed: int) -> None:
+    rows = word_rows(words)
+    untouched = rows.copy()
+    rng = np.random.default_rng(seed)
+    results = [word_typos.apply_typos(rows, kind, rng) for kind in word_typos.KIND_NAMES]
+    results += [word_typos.augment(rows, rng), word_typos.random_tokens(len(words), rng)]
+    assert (rows == untouched).all()  # inputs are not written to
+    for result in results:
+        assert result.shape == rows.shape and result.dtype == np.int32
+        assert ((result >= 0) & (result <= 0x10FFFF)).all()
+        assert not ((result >= 0xD800) & (result <= 0xDFFF)).any()
+        lengths = word_typos.word_lengths(result)
+        assert (lengths >= 1).all()
+        assert ((np.arange(16) < lengths[:, None]) == (result > 0)).all()  # zeros at the end only
+
+
+@pytest.mark.parametrize("kind", word_typos.KIND_NAMES)
+def test_length_changes_as_the_name_says(kind: str) -> None:
+    for seed in range(40):
+        after = typo("keyboard", kind, seed)
+        change = len(after) - len("keyboard")
+        if kind == "delete":
+            assert change == -1
+        elif "insert_ngram" in kind:
+            assert change in (3, 4, 5)
+        elif "insert" in kind or kind == "repeat":
+            assert change == 1
+        else:
+            assert change == 0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in word_typos.KIND_NAMES if "insert" in kind])
+@given(st.text("abcdefgh", min_size=1, max_size=11), st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_insertions_put_in_and_leave_the_rest(kind: str, word: str, seed: int) -> None:
+    after = typo(word, kind, seed)
+    new = is_insertion(word, after)
+    assert new
+    if "before" in kind:
+        assert after.endswith(word)
+    if "after" in kind:
+        assert after.startswith(word)
+    if "ascii" in kind:
+        assert "!" <= new <= "~"
+    if kind == "insert":
+        assert "a" <= new <= "z"
+    if "punctuation" in kind:
+        assert ord(new) in punctuation_pool()
+    if "bmp" in kind:
+        assert ord(new) in bmp_pool()
+    if "emoji" in kind:
+        assert ord(new) in emoji_pool()
+
+
+@given(
+    st.text(
+        "abcdefghijklmnop",
+        min_size=2,
+        max_size=16,
+    ),
+    st.integers(0, 10**6),
+)
+@settings(max_examples=60, deadline=None)
+def test_deletion_repetition_swap_and_shuffle(word: str, seed: int) -> None:
+    assert is_insertion(typo(word, "delete", seed), word) is not None
+    if len(word) < 16:
+        repeated = typo(word, "repeat", seed)
+        assert any(repeated == word[: i + 1] + word[i:] for i in range(len(word)))
+    swapped = typo(word, "swap", seed)
+    places = range(len(word) - 1)
+    assert any(swapped == word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in places)
+    shuffled = typo(word, "shuffle", seed)
+    assert Counter(shuffled) == Counter(word)
+    different = [i for i, (old, new) in enumerate(zip(word, shuffled, strict=True)) if old != new]
+    assert not different or different[-1] - different[0] <= 2
+
+
+@pytest.mark.parametrize("word", ["keyboard", "Tastatur", "привет", "γράμμα", "12345678"])
+@pytest.mark.parametrize("kind", SUBSTITUTIONS)
+def test_substitutions_replace_one_character_by_one_of_their_kind(kind: str, word: str) -> None:
+    for seed in range(25):
+        changes = replaced(word, typo(word, kind, seed))
+        if kind == "other_case" and word == "12345678":
+            assert not changes  # no letter to change
+            continue
+        ((old, new),) = changes
+        if kind == "other_case":
+            assert old.swapcase() == new
+        elif kind == "neighbor_key":
+            assert any(new in neighbor_keys(rows).get(old, []) for rows in LAYOUTS.values())
+        elif kind == "lookalike":
+            start, count = lookalikes().starts[ord(old)], lookalikes().counts[ord(old)]
+            assert ord(new) in lookalikes().members[start : start + count]
+        elif kind == "substitute_ascii":
+            assert "!" <= new <= "~"
+        elif kind == "substitute":
+            assert unicodedata.name(old).split()[0] == unicodedata.name(new).split()[0] or old.isdigit()
+            assert unicodedata.category(old) == unicodedata.category(new)
+        elif kind == "substitute_punctuation":
+            assert ord(new) in punctuation_pool()
+        else:
+            assert ord(new) in bmp_pool()
+
+
+def test_ngram_substitution_replaces_a_run_of_at_most_half_the_word() -> None:
+    sizes = set()
+    for seed in range(200):
+        after = typo("zzzzzzzzzzzzzzz", "substitute_ngram", seed)
+        places = [i for i, char in enumerate(after) if char != "z"]
+        sizes.add(places[-1] - places[0] + 1)
+        short = typo("zzzz", "substitute_ngram", seed)
+        assert short.count("z") >= 2
+    assert max(sizes) == 5 and 3 in sizes
+
+
+def test_a_word_too_short_for_its_kind_is_left_alone() -> None:
+    for kind in ("delete", "swap", "shuffle"):
+        assert typo("a", kind, 0) == "a"
+    assert typo("ab", "shuffle", 0) == "ab"
+    assert typo("abcdefghijklmnop", "insert_emoji_after", 0) == "abcdefghijklmnop"  # behind the 16th
+    assert word_typos.apply_typos(np.zeros((0, 16), np.int32), "delete", np.random.default_rng(0)).shape == (0, 16)
+
+
+def test_an_unknown_kind_is_named() -> None:
+    with pytest.raises(RetvecLiteError, match="Unknown kind of typo 'typo': choose from delete, "):
+        word_typos.apply_typos(word_rows(["a"]), "typo", np.random.default_rng(0))
+
+
+def test_the_same_seed_gives_the_same_typos() -> None:
+    rows = np.tile(word_rows(SAMPLES), (50, 1))
+    first, again, other = (word_typos.augment(rows, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_share_and_number_of_typos() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.tile(word_rows(["информации", "abcdefghijklmnop"]), (3000, 1))
+    mistyped = (word_typos.augment(rows, rng) != rows).any(axis=1)
+    assert 0.77 < mistyped.mean() < 0.82
+    # ASCII substitutions do not move characters: one change each, so they can be counted.
+    rows = np.tile(word_rows(["информации", "abcdefghijklmnop", "kat"]), (3000, 1))
+    changed = (word_typos.mistype_all(rows, rng, kind="substitute_ascii") != rows).sum(axis=1).reshape(-1, 3)
+    assert (changed.max(axis=0) == [2, 4, 1]).all()  # a quarter of 10, 16 and 3 characters, at least one
+    assert (changed > 0).mean() > 0.999  # a place may be changed twice, and back
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 9])
+def test_no_more_than_a_quarter_of_the_characters_is_changed_on_average(length: int) -> None:
+    rows = word_rows(["abcdefghi"[:length]] * 8000)
+    mistyped = (word_typos.augment(rows, np.random.default_rng(0)) != rows).any(axis=1).mean()
+    assert mistyped == pytest.approx(0.8 * min(length / 4, 1.0), abs=0.02)
+    assert (word_typos.mistype_all(rows, np.random.default_rng(0)) != rows).any(axis=1).mean() > 0.98
+
+
+def test_foreign_ngrams_are_substrings_of_another_word() -> None:
+    words = ["keyboard", "abcdefgh", "ij"] * 200
+    rows = word_rows(words)
+    sizes: dict[int, int] = {}
+    for after in map(decode_word, word_typos.apply_typos(rows, "insert_ngram_after", np.random.default_rng(0))):
+        own = next(word for word in ("keyboard", "abcdefgh", "ij") if after.startswith(word))
+        ngram = after.removeprefix(own)
+        assert any(ngram in other for other in set(words))
+        sizes[len(ngram)] = sizes.get(len(ngram), 0) + 1
+    assert set(sizes) == {3, 4, 5}
+    short = word_typos.apply_typos(word_rows(["ab", "xyz"] * 50), "insert_ngram_after", np.random.default_rng(0))
+    assert {decode_word(row) for row in short} <= {"abab", "abxyz", "xyzab", "xyzxyz"}
+
+
+def test_random_tokens_have_all_lengths_and_no_separator() -> None:
+    tokens = word_typos.random_tokens(4000, np.random.default_rng(0))
+    assert set(word_typos.word_lengths(tokens).tolist()) == set(range(1, 17))
+    text = "".join(map(decode_word, tokens))
+    assert not any(char.isspace() or unicodedata.category(char) in ("Cc", "Cs") for char in set(text))
+    assert sum(ord(char) > 0xFFFF for char in text) > 1000
+
+
+def test_training_draws_deletions_most_often_and_the_measure_all_kinds_alike() -> None:
+    words = word_rows(["info"] * 8000)  # short enough for a single typo
+    kinds = {kind.name: kind.usual for kind in word_typos.KINDS}
+    change = word_typos.word_lengths(word_typos.augment(words, np.random.default_rng(0))) - 4
+    assert (change == -1).mean() == pytest.approx(0.8 * kinds["delete"] / sum(kinds.values()), abs=0.02)
+    alike = word_typos.word_lengths(word_typos.mistype_all(words, np.random.default_rng(0))) - 4
+    assert (alike == -1).mean() == pytest.approx(1 / 22, abs=0.01)

@@ -1,1 +1,0 @@
-"""The workshop of the packaged language detector: see README.md."""

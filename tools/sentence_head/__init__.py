@@ -1,1 +1,0 @@
-"""Make the pre-trained head of the package."""
