@@ -8,41 +8,146 @@ import shutil
 import tempfile
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.format import Draft, Format, Options, chosen_formats, fingerprint
-from retvec_lite.converters.parity import REFERENCE_NAME
+from retvec_lite.converters.format import Contents, Draft, Format, chosen_formats, fingerprint, skipped_lines
+from retvec_lite.converters.parity import REFERENCE_NAME, ArtifactResult, results_table
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import GOLDEN_NAME
-from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, RECIPES, SMALLEST_RECIPE, Recipe, find_recipe
-from retvec_lite.converters.report import Exported, IncompleteExportError, Report
-from retvec_lite.converters.verify import REPORT_NAME, labels_bytes, real_texts
+from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES, SMALLEST_RECIPE, Recipe, find_recipe
+from retvec_lite.converters.verify import labels_bytes, real_texts
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
-from retvec_lite.model.model_card import CARD_NAME, model_card
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME
-from retvec_lite.terminal import Progress, silent
+from retvec_lite.terminal import Progress, draw, silent
 
-REPORT_MARKDOWN: Final = "report.md"
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A finished artifact.
+
+    Attributes:
+        format: its format.
+        result: what was measured.
+        oldest_runtime: what it states.
+        sha256: see `fingerprint`.
+        contents: what it holds.
+    """
+
+    format: Format
+    result: ArtifactResult
+    oldest_runtime: Mapping[str, str]
+    sha256: str
+    contents: Contents
+
+    @property
+    def oldest(self) -> str:
+        """The oldest runtime in words."""
+        return ", ".join(f"{name} {version} or newer" for name, version in self.oldest_runtime.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            **self.result.to_dict(),
+            "description": self.format.facts(find_recipe(str(self.result.recipe))).description,
+            "sha256": self.sha256,
+            "oldest_runtime": dict(self.oldest_runtime),
+            **self.contents.to_dict(),
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report:
+    """What an export wrote, and what was measured. `print(report)` shows a table.
+
+    Attributes:
+        folder: where the files are.
+        classifier: what was exported.
+        artifacts: one for each recipe and format.
+        texts: the real texts that were used, in words.
+        golden_texts: number of golden texts that were used.
+        accuracy: of the float32 reference on the real texts; None when they have other labels.
+        skipped: runtimes that are not installed or not for this machine.
+        failed: names of files that could not be made -> why.
+        android_files: what was put into an Android project.
+    """
+
+    folder: Path
+    classifier: TrainedModel
+    artifacts: Sequence[Exported]
+    texts: str
+    golden_texts: int
+    accuracy: float | None
+    skipped: Sequence[str]
+    failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    android_files: tuple[Path, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was written, and rounding the weights stayed within every bound. An artifact that computes wrongly never is."""
+        return not self.failed and all(exported.result.ok for exported in self.artifacts)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The artifacts' paths."""
+        return tuple(self.folder / exported.result.file for exported in self.artifacts)
+
+    def __str__(self) -> str:
+        results = [exported.result for exported in self.artifacts]
+        lines = [line for result in results for line in result.complaints()]
+        lines += [f"{line}: skipped." for line in skipped_lines(self.skipped)]
+        for exported, path in zip(self.artifacts, self.files, strict=True):
+            lines.append(f"{path}: {exported.result.bytes:,} bytes, for {exported.oldest}")
+        if self.android_files:
+            lines.append(f"{' and '.join(map(str, self.android_files))}: for the app and its tests")
+        lines += [f"{file} was not written: {why}" for file, why in self.failed.items()]
+        if not all(result.ok for result in results):
+            lines.append(
+                "Rounding cost more than the bounds above allow. The files compute what they say, but choose a larger recipe, "
+                "or pass data of your own to judge."
+            )
+        return draw(f"{self.golden_texts} golden texts and {self.texts}", results_table(results), *lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            **report_of(self.classifier),
+            "texts": {"real": self.texts, "golden": self.golden_texts},
+            "accuracy_float32": self.accuracy,
+            "artifacts": [exported.to_dict() for exported in self.artifacts],
+            "skipped_runtimes": list(self.skipped),
+            **({"failed": dict(self.failed)} if self.failed else {}),
+        }
+
+
+class IncompleteExportError(RetvecLiteError):
+    """Some files of an export could not be made. The others are written, and `report` says what they are.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> try:
+        ...     report = rl.load("classifier").export("dist", formats="all")
+        ... except rl.IncompleteExportError as error:
+        ...     print(error)
+        ...     report = error.report
+        >>> report.files[0].name
+        'classifier-int8.tflite'
+    """
+
+    def __init__(self, message: str, report: Report) -> None:
+        super().__init__(message)
+        self.report = report
+
 
 _Answer = tuple[Floats, float]
 """What an artifact must answer to the golden texts, float32 `[texts, classes]`, and how nearly."""
 
 MODEL_NAME: Final = "classifier.tflite"
 """The asset's name for any recipe: `TextClassifier.kt` opens it by default."""
-
-_MODULES: Final = ("app", ".")
-"""Where the module is in the folder that the user names: the usual place in a project, or the folder itself."""
-
-
-class AndroidFiles(NamedTuple):
-    """The paths of a project's files: the app's model, and the golden texts of its tests."""
-
-    model: Path
-    golden: Path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +156,7 @@ class _Plan:
 
     formats: Sequence[Format]
     recipes: Sequence[Recipe]
-    options: Options
+    embed: bool
 
     @property
     def steps(self) -> int:
@@ -65,8 +170,6 @@ def export_model(
     *,
     formats: str | Sequence[str] = ("tflite",),
     recipes: str | Sequence[str] = (DEFAULT_RECIPE,),
-    ios: int = DEFAULT_IOS,
-    block: int | None = None,
     embed: bool = False,
     data: str | os.PathLike[str] | Dataset | None = None,
     android: str | os.PathLike[str] | None = None,
@@ -87,8 +190,7 @@ def export_model(
         RetvecLiteError: for arguments that do not go together, an existing folder without `force`, or where no artifact can be
             made. Nothing is changed then.
     """
-    options: Options = {"ios": ios, "block": block, "embed": embed, "android": android}
-    plan = _plan(model, formats, recipes, options)
+    plan = _plan(model, formats, recipes, embed, android is not None)
     assets = None
     if android is not None:
         assets = find_android_files(Path(android), [recipe.name for recipe in plan.recipes], force=force)
@@ -114,26 +216,27 @@ def export_model(
 
 
 def owned_files() -> tuple[str, ...]:
-    """Return the patterns of an export's files: all that `force` may replace."""
+    """Return the patterns of an export's files, `report.md` of earlier releases included: all that `force` may replace."""
     artifacts = (f"classifier-*{found.suffix}{'/' * found.is_folder}" for found in chosen_formats())
-    return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, REPORT_MARKDOWN, REFERENCE_NAME, CARD_NAME)
+    return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, "report.md", REFERENCE_NAME, CARD_NAME)
 
 
-def _plan(model: TrainedModel, formats: str | Sequence[str], recipes: str | Sequence[str], options: Options) -> _Plan:
+def _plan(
+    model: TrainedModel, formats: str | Sequence[str], recipes: str | Sequence[str], embed: bool, android: bool
+) -> _Plan:
     """Check all arguments."""
     recipes = [recipes] if isinstance(recipes, str) else recipes
     formats = [formats] if isinstance(formats, str) else formats
     found_recipes = [find_recipe(name) for name in dict.fromkeys(recipes)]
     taken = [found for found in chosen_formats(formats) if found.name in formats or found.offers(model, found_recipes)]
-    plan = _Plan(taken, found_recipes, options)
+    plan = _Plan(taken, found_recipes, embed)
     if not plan.recipes or not plan.formats:
         raise RetvecLiteError("Name at least one recipe and one format to export.")
-    for other in chosen_formats():
-        for option, default in other.options.items():
-            if options[option] != default and other not in plan.formats:
-                raise RetvecLiteError(f"The option {option} needs the format {other.name}: add it.")
+    for option, is_on in (("embed", embed), ("android", android)):
+        if is_on and "tflite" not in [found.name for found in taken]:
+            raise RetvecLiteError(f"The option {option} needs the format tflite: add it.")
     for found in plan.formats:
-        found.check(plan.recipes, options)
+        found.check(plan.recipes)
     return plan
 
 
@@ -173,10 +276,9 @@ def _fill(
     for name, content in (
         (LABELS_NAME, labels_bytes(model.labels)),
         (GOLDEN_NAME, examiner.golden_json(answers)),
-        (REPORT_NAME, report.to_json()),
-        (REPORT_MARKDOWN, report.to_markdown()),
+        (REPORT_NAME, report_json(report.to_dict())),
+        (CARD_NAME, model_card(report.to_dict())),
         (REFERENCE_NAME, model.to_bytes()),
-        (CARD_NAME, model_card(model, {item.result.file: item.result.bytes for item in exported}).encode()),
     ):
         (folder / name).write_bytes(content)
     return report, answers
@@ -189,7 +291,7 @@ def _drafts(
     left = list(plan.recipes)
     while left:
         try:
-            for draft in kind.make(model, tuple(left), plan.options):
+            for draft in kind.make(model, tuple(left), plan.embed):
                 yield left.pop(0), draft
             return
         except RetvecLiteError as error:
@@ -240,8 +342,8 @@ def _smaller(error: _TooLargeError, kind: Format, recipe: Recipe, examiner: Exam
     smallest = RECIPES[SMALLEST_RECIPE]
     if recipe.bits > smallest.bits and smallest not in plan.recipes:
         with contextlib.suppress(RetvecLiteError), tempfile.TemporaryDirectory() as folder:
-            kind.check([smallest], plan.options)
-            (draft,) = kind.make(examiner.classifier, [smallest], plan.options)
+            kind.check([smallest])
+            (draft,) = kind.make(examiner.classifier, [smallest], plan.embed)
             size = _artifact(Path(folder), kind, draft, examiner)[0].result.bytes
             advice += f"; or choose --recipe {smallest.name} (recipes): {size:,} bytes"
     return f"{advice}."
@@ -262,8 +364,8 @@ def _describe_failed(report: Report, earlier: Container[str]) -> str:
 # --- Android ----------------------------------------------------------------------------------------------------------
 
 
-def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bool = False) -> AndroidFiles:
-    """Return where the one recipe goes in a Gradle project, or in one of its modules; checked before any work is done.
+def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bool = False) -> tuple[Path, Path]:
+    """Return where the app's model and the golden texts of its tests go in a Gradle project, or in one of its modules.
 
     Raises:
         RetvecLiteError: for a folder that is not an Android project, several recipes, or files that exist without `force`.
@@ -272,23 +374,23 @@ def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bo
     if len(names) != 1:
         raise RetvecLiteError(f"An Android app opens one model: choose one recipe out of {', '.join(names) or 'none'}.")
     manifest = Path("src", "main", "AndroidManifest.xml")
-    module = next((Path(project, name) for name in _MODULES if Path(project, name, manifest).is_file()), None)
+    module = next((Path(project, name) for name in ("app", ".") if Path(project, name, manifest).is_file()), None)
     if module is None:
         raise RetvecLiteError(
             f"{project} is not an Android project: {Path('app', manifest)} is not in it. Name the Gradle project's folder."
         )
-    files = AndroidFiles(module / "src/main/assets" / MODEL_NAME, module / "src/test/resources" / GOLDEN_NAME)
+    files = (module / "src/main/assets" / MODEL_NAME, module / "src/test/resources" / GOLDEN_NAME)
     for file in files:
         refuse_existing(file, force)
     return files
 
 
-def write_android_files(files: AndroidFiles, model: bytes, golden: bytes) -> None:
+def write_android_files(files: tuple[Path, Path], model: bytes, golden: bytes) -> None:
     """Put a `.tflite` and its `golden.json` into a project.
 
     Raises:
         RetvecLiteError: when the project cannot be written.
     """
     # The texts first: after a write that was cut off between the two, the app's tests fail.
-    atomic_write(files.golden, golden)
-    atomic_write(files.model, model)
+    atomic_write(files[1], golden)
+    atomic_write(files[0], model)

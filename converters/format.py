@@ -26,28 +26,24 @@ from retvec_lite.converters.parity import (
 )
 from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
-from retvec_lite.converters.recipes import Facts, Recipe, find_recipe
+from retvec_lite.converters.recipes import RECIPES, Facts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
 from retvec_lite.model.file_sizes import USUAL_KB
+from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
 from retvec_lite.version import __version__
 
-CREATED_BY: Final = f"retvec-lite {__version__}"
-
 FORMATS: Final[Mapping[str, str]] = {
     "tflite": "retvec_lite.converters.tflite.format.TFLite",
     "coreml": "retvec_lite.converters.coreml.format.CoreML",
-    "engine": "retvec_lite.converters.engine.format.EngineFormat",
+    "engine": "retvec_lite.converters.engine.EngineFormat",
 }
 """What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
 
 ALL: Final = "all"
-
-Options = Mapping[str, Any]
-"""Option of `export_model` -> what was given."""
 
 
 @dataclass(frozen=True)
@@ -134,42 +130,43 @@ class Format(ABC):
         name: what users type.
         suffix: of its artifacts.
         is_folder: whether an artifact is a folder.
-        options: the options of `export_model` that only this format has -> their defaults.
         runtimes: names of what runs it -> why it is skipped where that is missing.
-        claim: how a report introduces the oldest runtime.
     """
 
     name: ClassVar[str]
     suffix: ClassVar[str]
     is_folder: ClassVar[bool] = False
-    options: ClassVar[Options] = {}
     runtimes: ClassVar[Mapping[str, str]]
-    claim: ClassVar[str] = "right on"
 
     def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
         """Return whether `all` takes this format for a classifier: not where it would refuse."""
         return True
 
-    @abstractmethod
-    def check(self, recipes: Sequence[Recipe], options: Options) -> None:
+    def check(self, recipes: Sequence[Recipe]) -> None:
         """Check before any work is done that artifacts can be made.
 
         Raises:
             ModuleNotFoundError: when a package is missing.
-            RetvecLiteError: for anything else that is missing, and for recipes or options that the format does not have.
+            RetvecLiteError: for anything else that is missing, and for recipes that the format does not have.
         """
+        for recipe in recipes:
+            self.facts(recipe)
+        self.require_runtime()
 
     @abstractmethod
-    def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
-        """Make an artifact for each recipe."""
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], embed: bool = False) -> Iterator[Draft]:
+        """Make an artifact for each recipe; `embed` is for formats that need to be told to answer embeddings."""
 
     @abstractmethod
     def open(self, path: Path) -> OpenArtifact:
         """Read an artifact; raise RetvecLiteError when it is damaged."""
 
-    @abstractmethod
     def facts(self, recipe: Recipe) -> Facts:
-        """Return what a recipe means in this format, which must have it."""
+        """Return what a recipe means in this format; raise RetvecLiteError where it does not have it."""
+        if self.name not in recipe.formats:
+            known = " or ".join(name for name, other in RECIPES.items() if self.name in other.formats)
+            raise RetvecLiteError(f"The format {self.name} has no recipe {recipe.name}: choose {known}.")
+        return recipe.formats[self.name]
 
     @abstractmethod
     def skipped(self) -> tuple[str, ...]:
@@ -178,14 +175,6 @@ class Format(ABC):
     @abstractmethod
     def require_runtime(self) -> None:
         """Raise RetvecLiteError where nothing can run the format."""
-
-    def rounds_activations(self, recipe: Recipe) -> bool:
-        """Return whether dense layers round their inputs to 8 bits."""
-        return False
-
-    def caveat(self, result: ArtifactResult) -> str:
-        """Return what a result leaves open about the oldest runtime, for reports; nothing by default."""
-        return ""
 
     def artifact_name(self, recipe: Recipe) -> str:
         """Return the file name of an artifact in an export."""
@@ -218,6 +207,7 @@ class Format(ABC):
         try:
             artifact = self.open(path)
             recipe = find_recipe(str(artifact.metadata.get("recipe")))
+            facts = self.facts(recipe)
             own = artifact.weights(examiner.classifier, recipe)
         except RetvecLiteError as error:
             return ArtifactResult(path.name, recipe.name if recipe else None, size, problem=str(error)), None
@@ -227,8 +217,8 @@ class Format(ABC):
             most = examiner.classifier.training.get("max_kb", USUAL_KB)
             checks.append(Check("size", "file", size, recipe.size_limit + 1000 * (most - USUAL_KB)))
         values = {name: match.values for name, match in own.items()}
-        oracle = Oracle(examiner.classifier, values, eight_bit=self.rounds_activations(recipe))
-        bounds = replace(recipe, parity_tolerance=self.facts(recipe).parity_tolerance)
+        oracle = Oracle(examiner.classifier, values, eight_bit=facts.eight_bit)
+        bounds = replace(recipe, parity_tolerance=facts.parity_tolerance)
         runs = tuple(artifact.run(examiner, bounds, oracle))
         problem = None
         if not any(run.promised for run in runs):

@@ -29,11 +29,10 @@ from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import parse_json
+from retvec_lite.model.report import REPORT_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
 from retvec_lite.terminal import Progress, draw, watched
-
-REPORT_NAME: Final = "report.json"
 
 STARTER_TEXTS: Final = 300
 DATA_TEXTS: Final = 500

@@ -22,7 +22,7 @@ _PLACES: Final = {
     "Evaluation": "data.scores:Evaluation",
     "Explanation": "runtime.explanation:Explanation",
     "FilesReport": "scale.classify_files:FilesReport",
-    "IncompleteExportError": "converters.report:IncompleteExportError",
+    "IncompleteExportError": "converters.export:IncompleteExportError",
     "Prediction": "runtime.predictor:Prediction",
     "RetvecLiteError": "errors:RetvecLiteError",
     "Span": "runtime.explanation:Span",

@@ -4,7 +4,7 @@ from retvec_lite import sklearn
 from retvec_lite.api import load, train
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.report import IncompleteExportError
+from retvec_lite.converters.export import IncompleteExportError
 from retvec_lite.converters.tflite.format import info
 from retvec_lite.converters.verify import verify
 from retvec_lite.data.dataset import Dataset, read_dataset

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from retvec_lite.arguments import checked
-from retvec_lite.classifier import SAVED_FILES, Classifier
+from retvec_lite.classifier import OWNED_FILES, Classifier
 from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room
@@ -111,7 +111,7 @@ def _train(
         if out is None:
             return Classifier(*trainer.train(inputs, options, progress=report))
         # Opened before the training: a place that cannot be written must not cost a result.
-        with atomic_directory(out, force=force, owned=SAVED_FILES) as place:
+        with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
             classifier = Classifier(*trainer.train(inputs, options, progress=report))
             classifier.write(place)
         return classifier

@@ -3,7 +3,6 @@
 Importing this module is cheap: TensorFlow and the exporter are loaded by the calls that need them.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,18 +16,21 @@ from retvec_lite.data.texts import as_texts, chunks
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
-from retvec_lite.model.model_card import CARD_NAME, describe_meaning, model_card
-from retvec_lite.model.weight_files import LABELS_FILE, REPORT_FILE, TrainedModel
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
+from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE
 from retvec_lite.runtime.predictor import Predictor
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.windows import answer_in_windows
 
 if TYPE_CHECKING:
-    from retvec_lite.converters.report import Report
+    from retvec_lite.converters.export import Report
 
-SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_FILE, LABELS_FILE, CARD_NAME)
-"""What `Classifier.save` writes, and all that `force` may replace."""
+SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
+"""What `Classifier.save` writes."""
+
+OWNED_FILES: Final = (*SAVED_FILES, "training.json", "labels.txt")
+"""All that `force` may replace: earlier releases wrote more."""
 
 _BATCH: Final = 64
 """Texts of a stream that are answered at a time."""
@@ -123,26 +125,18 @@ class Classifier(Predictor):
             >>> rl.load("copy").labels == rl.load("classifier").labels
             True
         """
-        with atomic_directory(folder, force=force, owned=SAVED_FILES) as place:
+        with atomic_directory(folder, force=force, owned=OWNED_FILES) as place:
             self.write(place)
 
     def write(self, place: Path) -> None:
         """Write the files of `save` into a folder that exists; raises RetvecLiteError when that fails."""
-        labels = "".join(f"{label}\n" for label in self.labels)
-        card = model_card(self.model).encode()
-        contents = (self.model.to_bytes(), self._report_json().encode(), labels.encode(), card)
+        report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
+        contents = (self.model.to_bytes(), report_json(report), model_card(report))
         try:
             for name, content in zip(SAVED_FILES, contents, strict=True):
                 (place / name).write_bytes(content)
         except OSError as error:
             raise explain_os_error(error, place) from error
-
-    def _report_json(self) -> str:
-        """Return `training.json`, the same text for equal classifiers."""
-        report = {**self.training, "labels": list(self.labels)}
-        if self.validation:
-            report["validation"] = {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()}
-        return json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @checked
     def export(
@@ -151,8 +145,6 @@ class Classifier(Predictor):
         *,
         formats: str | Sequence[str] = ("tflite",),
         recipes: str | Sequence[str] = ("int8",),
-        ios: int = 16,
-        block: int | None = None,
         embed: bool = False,
         data: str | os.PathLike[str] | None = None,
         android: str | os.PathLike[str] | None = None,
@@ -164,9 +156,7 @@ class Classifier(Predictor):
         Args:
             out: the folder to make.
             formats: "tflite", "coreml", "engine", or several (a list, or "all").
-            recipes: how weights are stored: "int8", "int8-dynamic", "int4", "float16", "float32".
-            ios: the oldest iOS that packages are for: 16, 17 or 18.
-            block: weights that share a scale in int4 packages for iOS 18; None for one scale an output.
+            recipes: how weights are stored: "int8", "int4", "float32".
             embed: let `.tflite` files also answer the embeddings of a text and of its words.
             data: a labelled file to measure what rounding the weights costs; the starter texts by default.
             android: an Android project to put the model and its test texts into as well.
@@ -196,8 +186,6 @@ class Classifier(Predictor):
                 out,
                 formats=formats,
                 recipes=recipes,
-                ios=ios,
-                block=block,
                 embed=embed,
                 data=data,
                 android=android,

@@ -9,7 +9,7 @@ import dataclasses
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -73,11 +73,11 @@ UNSPACED: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
     "kana_piece": KANA_RANGES,
     "sea_piece": SEA_RANGES,
 }
-"""Scripts without spaces between words: the field of `EncoderConfig` that sets how each is cut -> its code points."""
+"""Scripts without spaces between words, by their keys in `PIECES` -> their code points."""
 
 
 class Piece(NamedTuple):
-    """How a run of an unspaced script is cut: pieces of `length` code points, one starting every `step` code points.
+    """How a run of one script is cut: pieces of `length` code points, one starting every `step` code points.
 
     Pieces overlap when `step < length`. A piece that adds no new code point of its run is left out, so `Piece(2, 1)`
     cuts n > 1 code points into n - 1 pairs.
@@ -87,6 +87,15 @@ class Piece(NamedTuple):
     step: int
 
 
+PIECES: Final[Mapping[str, Piece]] = {"han_piece": Piece(1, 1), "kana_piece": Piece(2, 1), "sea_piece": Piece(6, 3)}
+"""How runs of the scripts in `UNSPACED` are cut. All others are cut at white space, and where a word ends its slot."""
+
+_WAYS: Final[Mapping[str, Any]] = {"overflow": "wrap", "drop_invisible": True}
+"""Settings that files name beside those pieces, all with one value: longer words go on in the next slot, invisible characters go."""
+
+_LEAST_LENGTH: Final = max(piece.length for piece in PIECES.values())
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
     """The parameters of the contract. Immutable, validated, with an exact JSON round trip.
@@ -94,13 +103,8 @@ class EncoderConfig:
     Attributes:
         max_chars: code points of the input, 1 to 65536; longer texts are cut, shorter ones padded with zeros.
         max_words: word slots, 1 to 4096; the words after them are not encoded.
-        word_length: code points per slot, 1 to 64.
-        overflow: what happens to a longer word: `wrap` continues it in the next slot, `truncate` cuts it (the paper's rule).
-        drop_invisible: drop the code points of `INVISIBLE` (version 2: of `normal_form.IGNORED`) before words are cut.
+        word_length: code points per slot, 6 to 64; a longer word goes on in the next slot.
         letters_only: read letters alone, and no words with a sign of `normal_form.TECHNICAL`, such as links. From version 2 on.
-        han_piece: how runs of Han are cut; None treats Han like a spaced script.
-        kana_piece: the same for Hiragana and Katakana.
-        sea_piece: the same for Thai, Lao, Khmer and Myanmar.
         contract_version: 2, or 1 for texts without their normal form.
 
     Raises:
@@ -118,51 +122,31 @@ class EncoderConfig:
     max_chars: int = 512
     max_words: int = 64
     word_length: int = 16
-    overflow: Literal["wrap", "truncate"] = "wrap"
-    drop_invisible: bool = True
     letters_only: bool = False
-    han_piece: Piece | None = Piece(1, 1)
-    kana_piece: Piece | None = Piece(2, 1)
-    sea_piece: Piece | None = Piece(6, 3)
     contract_version: int = CONTRACT_VERSION
 
     def __post_init__(self) -> None:
         _check_version(self.contract_version)
-        for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", 1, 64)):
+        for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", _LEAST_LENGTH, 64)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise RetvecLiteError(f"{name} must be an integer from {low} to {high}, not {shown(value)}.")
-        if self.overflow not in ("wrap", "truncate"):
-            raise RetvecLiteError(f"overflow must be 'wrap' or 'truncate', not {shown(self.overflow)}.")
-        for name in ("drop_invisible", "letters_only"):
-            if not isinstance(getattr(self, name), bool):
-                raise RetvecLiteError(f"{name} must be true or false, not {shown(getattr(self, name))}.")
+        if not isinstance(self.letters_only, bool):
+            raise RetvecLiteError(f"letters_only must be true or false, not {shown(self.letters_only)}.")
         if self.letters_only and self.contract_version == 1:
             raise RetvecLiteError("letters_only needs version 2 of the contract.")
-        for name in UNSPACED:
-            piece = getattr(self, name)
-            if piece is None:
-                continue
-            if not (
-                isinstance(piece, tuple)
-                and len(piece) == 2
-                and all(isinstance(part, int) and not isinstance(part, bool) for part in piece)
-                and 1 <= piece[1] <= piece[0] <= self.word_length
-            ):
-                raise RetvecLiteError(
-                    f"{name} must be null or [length, step] with 1 <= step <= length <= {self.word_length} (word_length), "
-                    f"not {shown(piece)}."
-                )
-            object.__setattr__(self, name, Piece(*piece))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object; `letters_only` only if it is on."""
-        fields = dataclasses.asdict(self)
-        if not self.letters_only:
-            del fields["letters_only"]
-        for name in UNSPACED:
-            fields[name] = None if fields[name] is None else list(fields[name])
-        return fields
+        """Return all settings as JSON-ready values, which `from_dict` turns into an equal object; `letters_only` only if it is on."""
+        return {
+            "max_chars": self.max_chars,
+            "max_words": self.max_words,
+            "word_length": self.word_length,
+            **_WAYS,
+            **({"letters_only": True} if self.letters_only else {}),
+            **{script: list(piece) for script, piece in PIECES.items()},
+            "contract_version": self.contract_version,
+        }
 
     def to_json(self) -> str:
         """Return one line of JSON with sorted keys: the same bytes for equal objects."""
@@ -176,16 +160,19 @@ class EncoderConfig:
             RetvecLiteError: for a missing or unknown field, a bad value, or another contract version.
         """
         _check_version(fields.get("contract_version"))
-        names = {field.name for field in dataclasses.fields(cls)}
+        fixed = {**_WAYS, **PIECES}
+        names = {*fixed, *(field.name for field in dataclasses.fields(cls))}
         if missing := sorted(names - {"letters_only"} - set(fields)):
             raise RetvecLiteError(f"The encoder config lacks {', '.join(missing)}.")
         if unknown := sorted(set(fields) - names):
             raise RetvecLiteError(f"The encoder config has unknown fields: {shown(', '.join(unknown))}.")
-        values = dict(fields)
-        for name in UNSPACED:
-            if isinstance(values[name], list):
-                values[name] = tuple(values[name])
-        return cls(**values)
+        for name, value in fixed.items():
+            # As JSON, because true is no 1 for readers in other languages.
+            if json.dumps(fields[name]) != json.dumps(value):
+                raise RetvecLiteError(
+                    f"{name} must be {json.dumps(value)}, not {shown(fields[name])}: train the classifier again with `retvec-lite train`."
+                )
+        return cls(**{name: value for name, value in fields.items() if name not in fixed})
 
     @classmethod
     def from_json(cls, text: str) -> "EncoderConfig":
@@ -277,7 +264,7 @@ def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
     run: list[int] = []
     run_script: str | None = None
     for char in visible_characters(values, config):
-        script = _script(char, config)
+        script = _script(char)
         if script != run_script:
             pieces.extend(_cut(run, run_script, config))
             run, run_script = [], script
@@ -291,13 +278,12 @@ def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int
 
     Args:
         values: any int32 values.
-        config: whether to drop invisible characters.
+        config: the version of the contract, and whether to read letters alone.
     """
     sanitized = [_sanitize(value) for value in values]
     if config.contract_version > 1:
-        unspaced = [ranges for script, ranges in UNSPACED.items() if getattr(config, script)]
-        return normalize(sanitized, SEPARATING, unspaced, config.drop_invisible, config.letters_only)
-    return [char for char in sanitized if not (config.drop_invisible and char in _DROPPED)]
+        return normalize(sanitized, SEPARATING, tuple(UNSPACED.values()), config.letters_only)
+    return [char for char in sanitized if char not in _DROPPED]
 
 
 def _sanitize(value: int) -> int:
@@ -305,12 +291,12 @@ def _sanitize(value: int) -> int:
     return value if is_scalar else REPLACEMENT
 
 
-def _script(char: int, config: EncoderConfig) -> str | None:
-    """Return the cutting rule of a character: "spaced", a key of `UNSPACED`, or None for a separator."""
+def _script(char: int) -> str | None:
+    """Return the cutting rule of a character: "spaced", a key of `PIECES`, or None for a separator."""
     if char in SEPARATING:
         return None
     for script, ranges in UNSPACED.items():
-        if getattr(config, script) and any(first <= char <= last for first, last in ranges):
+        if any(first <= char <= last for first, last in ranges):
             return script
     return "spaced"
 
@@ -319,10 +305,7 @@ def _cut(run: list[int], script: str | None, config: EncoderConfig) -> list[list
     """Cut a run of one script into pieces."""
     if script is None:
         return []
-    if script == "spaced" and config.overflow == "truncate":
-        return [run[: config.word_length]]
-    whole = Piece(config.word_length, config.word_length)
-    length, step = whole if script == "spaced" else getattr(config, script)
+    length, step = PIECES.get(script, Piece(config.word_length, config.word_length))
     overlap = length - step
     starts = [start for start in range(0, len(run), step) if start == 0 or start + overlap < len(run)]
     return [run[start : start + length] for start in starts]

@@ -269,8 +269,7 @@ def is_foreign(code: int) -> bool:
 def normalize(
     values: Iterable[int],
     separators: Collection[int],
-    unspaced: Sequence[Ranges] = (),
-    drop_ignored: bool = True,
+    unspaced: Sequence[Ranges],
     letters_only: bool = False,
 ) -> list[int]:
     """Bring a text into its normal form: rules 2a to 2e of the contract.
@@ -279,10 +278,9 @@ def normalize(
         values: Unicode scalar values.
         separators: code points between words; each becomes a space.
         unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
-        drop_ignored: whether rule 2a applies.
         letters_only: whether only letters are left by rule 2b.
     """
-    chars = [code for code in values if not (drop_ignored and is_ignored(code))]
+    chars = [code for code in values if not is_ignored(code)]
     forms = compatibility_forms()
     chars = [0x20 if code in separators else forms.get(code, code) for code in chars]
     if letters_only:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import retvec_lite as rl
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.converters.engine.format import EngineFormat
+from retvec_lite.converters.engine import EngineFormat
 from retvec_lite.converters.format import Format
 from retvec_lite.converters.parity.golden import clear_answers, golden_bytes
 from retvec_lite.converters.parity.golden_texts import GoldenText, golden_texts

@@ -35,7 +35,7 @@ from benchmarks.common import ROOT, command_parser
 from retvec_lite.classifier import SAVED_FILES, Classifier
 from retvec_lite.converters.tflite.format import info
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.model_card import model_card
+from retvec_lite.model.report import model_card, report_of
 from retvec_lite.model.weight_files import TrainedModel, _checksum, load_trained_model
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, read_artifact
 
@@ -140,7 +140,7 @@ def show(path: Path, found: Any) -> None:
     """Do all that tells about a file without asking it."""
     if isinstance(found, Classifier):
         str(found)
-        model_card(found.model).encode()
+        model_card(report_of(found.model))
         found.model.to_bytes()
     else:
         str(info(path))
@@ -244,27 +244,15 @@ def hostile_folder(draw: random.Random) -> Hostile:
     else:
         arrays, what = _mutated_arrays(arrays, draw)
     content = written(changed)
-    beside = draw.choice(("right", "missing", "hostile"))
-    seed = draw.random()
 
     def write(place: Path) -> Path:
         place.mkdir()
         weights = {name: value.astype(np.float32) for name, _, value in arrays}
         metadata = {"classifier": content, "sha256": _checksum(content.encode("utf-8", "replace").decode(), weights)}
         (place / SAVED_FILES[0]).write_bytes(safetensors(arrays, metadata))
-        if beside != "missing":
-            own = random.Random(seed)
-            labels, report = changed.get("labels"), {**FACTS, "labels": list(model.labels)}
-            if isinstance(changed.get("training"), dict):
-                report = {**changed["training"], "labels": labels}
-            report = mutated(report, own) if beside == "hostile" else report
-            names = labels if isinstance(labels, list) else model.labels
-            text = "".join(f"{name}\n" for name in names)
-            (place / SAVED_FILES[1]).write_text(written(report), encoding="utf-8", errors="replace")
-            (place / SAVED_FILES[2]).write_text(text, encoding="utf-8", errors="replace")
         return place
 
-    return Hostile(f"folder of {model.head.name} with {what}, files beside it {beside}", write)
+    return Hostile(f"folder of {model.head.name} with {what}", write)
 
 
 def _mutated_arrays(arrays: list[tuple[str, str, Any]], draw: random.Random) -> tuple[list[tuple[str, str, Any]], str]:

@@ -22,20 +22,19 @@ from coremltools.converters.mil.backend.mil.load import load
 from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
-from retvec_lite.converters.coreml import FOUR_BITS_SINCE, Storage
+from retvec_lite.converters.coreml import IOS
 from retvec_lite.converters.coreml.encoder import (
     Characters,
-    check_length,
+    check_encoder,
     cut_words,
-    find_ngrams,
-    ngram_logits,
     sanitize,
     word_bits,
     word_mask,
 )
-from retvec_lite.converters.coreml.meaning import find_letters, find_meaning, meaning_logits
+from retvec_lite.converters.coreml.linear import find_letters, find_meaning, find_ngrams, meaning_logits, ngram_logits
 from retvec_lite.converters.coreml.network import CoreMLNetwork, probability_values
 from retvec_lite.converters.format import About
+from retvec_lite.converters.recipes import Recipe
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -47,72 +46,69 @@ _MODEL_PATH: Final = f"{_AUTHOR}/model.mlmodel"
 _WEIGHTS_PATH: Final = f"{_AUTHOR}/weights"
 _MODEL_FILE: Final = f"Data/{_MODEL_PATH}"
 _WEIGHTS_FILE: Final = "weight.bin"
+_TARGET: Final = getattr(coremltools.target, f"iOS{IOS}")
 
 
 def build_package(
-    classifier: TrainedModel, storage: Storage, about: About, details: Mapping[str, Any]
+    classifier: TrainedModel, recipe: Recipe, about: About, details: Mapping[str, Any]
 ) -> dict[str, bytes]:
     """Return the files of a package by their paths in it; `details` are its JSON-ready user-defined metadata.
 
     Raises:
-        RetvecLiteError: for a text length, a head or a block that Core ML's graph cannot have.
+        RetvecLiteError: for a text length or a contract that Core ML's graph cannot have.
     """
     description = _description(about, classifier, details)
     with silent_standard_error(), warnings.catch_warnings(), _fresh_names():
         warnings.simplefilter("ignore")
-        program = _program(classifier, storage)
+        program = _program(classifier, recipe)
         with tempfile.TemporaryDirectory() as folder:
-            version = _target(storage).value
+            version = _TARGET.value
             model = load(program, folder, specification_version=version, model_description=description)
             weights = (Path(folder) / _WEIGHTS_FILE).read_bytes()
     return _files(model, weights)
 
 
-def graph(codepoints: Var, classifier: TrainedModel, storage: Storage) -> Var:
+def graph(codepoints: Var, classifier: TrainedModel, recipe: Recipe) -> Var:
     """Add the whole classifier to the function that is being built: int32 `[1, max_chars]` -> float32 `[1, classes]`.
 
     The result is named `probability_values`; the inner tensors (see `stage_names`) have their names.
     """
-    check_length(classifier.encoder)
-    characters = sanitize(codepoints, classifier.encoder, storage.ios >= FOUR_BITS_SINCE)
+    check_encoder(classifier.encoder)
+    characters = sanitize(codepoints, classifier.encoder)
 
     if isinstance(classifier.head, NgramHead):
-        return probability_values(_linear_logits(characters, classifier, storage), classifier.multi_label)
-    network = CoreMLNetwork(classifier.weights, storage)
+        return probability_values(_linear_logits(characters, classifier), classifier.multi_label)
+    network = CoreMLNetwork(classifier.weights, recipe)
     words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
     vectors = network.embed(bits)
-    linear = _linear_logits(characters, classifier, storage)
+    linear = _linear_logits(characters, classifier)
     return network.classify(vectors, word_mask(words), classifier.head, linear, classifier.multi_label)
 
 
-def _linear_logits(characters: Characters, classifier: TrainedModel, storage: Storage) -> Var:
+def _linear_logits(characters: Characters, classifier: TrainedModel) -> Var:
     """Return what n-grams and the meaning of words say about the labels, float32 `[1, classes]`; None without both."""
-    letters = None if classifier.meaning is None else find_letters(characters, storage)
+    letters = None if classifier.meaning is None else find_letters(characters)
     said = None
     if classifier.ngrams is not None:
-        ngrams = find_ngrams(characters, classifier.ngrams, storage, letters and letters.chars)
-        said = ngram_logits(ngrams, classifier.weights, storage)
+        ngrams = find_ngrams(characters, classifier.ngrams, letters and letters.chars)
+        said = ngram_logits(ngrams, classifier.weights)
     if letters is None:
         return said
-    meant = meaning_logits(find_meaning(letters, classifier.weights, storage), classifier.weights)
+    meant = meaning_logits(find_meaning(letters, classifier.weights), classifier.weights)
     return meant if said is None else mb.add(x=said, y=meant, name="linear_logits")
 
 
-def _program(classifier: TrainedModel, storage: Storage) -> Program:
+def _program(classifier: TrainedModel, recipe: Recipe) -> Program:
     given = mb.placeholder(shape=(1, classifier.encoder.max_chars), dtype=types.int32)
-    with Function({INPUT: given}, opset_version=_target(storage)) as function:
-        values = graph(function.inputs[INPUT], classifier, storage)
+    with Function({INPUT: given}, opset_version=_TARGET) as function:
+        values = graph(function.inputs[INPUT], classifier, recipe)
         label, shares = mb.classify(probabilities=values, classes=mb.const(val=mil_list(list(classifier.labels))))
         label.name, shares.name = LABEL, PROBABILITIES
         function.set_outputs([label, shares])
     program = Program()
     program.add_function("main", function)
     return program
-
-
-def _target(storage: Storage) -> Any:
-    return getattr(coremltools.target, f"iOS{storage.ios}")
 
 
 @contextlib.contextmanager

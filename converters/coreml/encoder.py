@@ -1,50 +1,54 @@
-"""The encoder as a Core ML graph: the contract's rules 1 to 6, from code points to bits, and hashed character n-grams.
+"""The encoder as a Core ML graph: rules 1 to 6 of version 2 of the contract, from code points to bits.
 
-It computes the same as `model/encoder_graph.py` in another way:
+It computes the same as `model/encoder_graph.py` and `model/normal_form_graph.py` in another way:
 
 - No scatter, which coremltools' value inference (the tests' second opinion) cannot compute. The place of the k-th character, run
   or piece is the number of characters before it, counted by comparing a running total with k. Every such count lies between 0
-  and the text's length, so no input can make a gather leave its tensor.
+  and the text's length, so no input can make a gather leave its tensor. A code point's row of the character table is counted as
+  well, because a list of where rows begin is smaller than a table of them.
 - No integer division, whose rounding differs between compute units.
-- Only int32 and float32, because float16 loses code points above 2048. The hashes of n-grams need 22 bits, which also keeps them
-  away from the neural engine, whose numbers have 11.
+- Only int32 and float32, because float16 loses code points above 2048.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 
-from retvec_lite.contract import (
-    BITS,
-    INVISIBLE,
-    MAX_CODE_POINT,
-    REPLACEMENT,
-    SEPARATORS,
-    UNSPACED,
-    EncoderConfig,
-    Floats,
-    Piece,
-)
-from retvec_lite.converters.coreml import Storage
-from retvec_lite.converters.coreml.network import from_grid, from_palette
-from retvec_lite.converters.coreml.normal_form import normal_text
+from retvec_lite.contract import BITS, PIECES, EncoderConfig, Piece
+from retvec_lite.converters.coreml.network import from_palette
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
+from retvec_lite.model.character_table import (
+    CLASS,
+    DIGIT,
+    FIRST_SYMBOL,
+    FOREIGN_LETTER,
+    LIKE_LATIN,
+    SIGN,
+    CharacterTable,
+    character_table,
+)
 
 Var = Any  # a value of a MIL program
 
 MAX_CHARS: Final = 4096
 """Counting compares every character with every place, so the cost grows with the square of the text's length."""
 
-_INVALID, _INVISIBLE, _SEPARATOR, _SPACED = -2, -1, 0, 1
-_FIRST_UNSPACED: Final = 2
+_SPACED: Final = 1
+"""The class of words that white space ends; those of `PIECES` follow, and separators have 0."""
+
+_PAGE: Final = 32
+"""Code points per row of the table: about the size that makes rows and their borders smallest."""
+
+_PURE: Final = 2.0**17
+_VETO: Final = 2.0**45
+"""As in the TensorFlow graph."""
 
 
 class Characters(NamedTuple):
-    """The visible characters of one text; behind them come zeros, which are separators.
+    """The characters of one text in its normal form; behind them come zeros, which are separators.
 
     Attributes:
         codes: Unicode scalar values, int32 `[1, max_chars]`.
@@ -55,26 +59,148 @@ class Characters(NamedTuple):
     classes: Var
 
 
-def check_length(config: EncoderConfig) -> None:
-    """Raise RetvecLiteError for texts of more than `MAX_CHARS` code points."""
+def check_encoder(config: EncoderConfig) -> None:
+    """Raise RetvecLiteError for texts of more than `MAX_CHARS` code points, and for version 1 of the contract."""
     if config.max_chars > MAX_CHARS:
         raise RetvecLiteError(
             f"Core ML takes at most {MAX_CHARS} code points a text, this classifier {config.max_chars}. Train it with fewer."
         )
+    if config.contract_version == 1:
+        raise RetvecLiteError(
+            "Core ML takes no classifier of version 1 of the contract any more: train it again with `retvec-lite train`."
+        )
 
 
-def sanitize(codepoints: Var, config: EncoderConfig, for_ios18: bool = False) -> Characters:
-    """Apply rules 1 to 3 of the contract to int32 `[1, config.max_chars]`; any value is allowed.
+def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
+    """Bring one text, int32 `[1, config.max_chars]`, into its normal form: rules 1 to 3. Any int32 value is allowed."""
+    table = character_table(config.letters_only)
+    length = config.max_chars
+    kind = _kinds(codepoints, table, length)
+    if config.letters_only:
+        kind = _without_technical(kind, table, length)
+    own = mb.sub(x=mb.cast(x=codepoints, dtype="fp32"), y=_look_up(table.target, kind), name="own_number")
+    group = _look_up(table.group.astype(np.int32), kind)
+    keeps = _keeps(group, table, length)
+    text = mb.add(x=_look_up(table.base, kind), y=mb.mul(x=own, y=keeps), name="read_text")
+    text = _compacted(text, _look_up(table.kept, group), length)
+    text = _joined(text, length)
+    classes = mb.floor(x=mb.mul(x=text, y=_float(1 / CLASS)))
+    codes = mb.sub(x=text, y=mb.mul(x=classes, y=_float(CLASS)))
+    return Characters(mb.cast(x=codes, dtype="int32", name="codes"), mb.cast(x=classes, dtype="int32", name="classes"))
 
-    Args:
-        codepoints: the text.
-        config: the contract's parameters.
-        for_ios18: whether the package is for iOS 18 or newer.
-    """
-    if config.contract_version > 1:
-        return Characters(*normal_text(codepoints, config, for_ios18))
-    found = _classify(codepoints, config)
-    return _drop_invisible(found, config.max_chars) if config.drop_invisible else found
+
+def _kinds(codepoints: Var, table: CharacterTable, length: int) -> Var:
+    """Return the kind of each code point, int32 `[1, max_chars]`."""
+    pages, rows = table.pages(_PAGE)
+    (borders,) = np.nonzero(np.diff(pages))
+    column = mb.reshape(x=codepoints, shape=[length, 1], name="codepoint")
+    passed = mb.greater_equal(x=column, y=(borders * _PAGE).astype(np.int32)[None], name="passed_borders")
+    changes = mb.mul(x=_flags(passed), y=np.diff(pages)[borders][None].astype(np.int32), name="row_changes")
+    row = mb.reshape(x=mb.reduce_sum(x=changes, axes=[1], keep_dims=False), shape=[1, length], name="table_row")
+    # Huge values are rounded here to multiples of a page; their row holds one kind only.
+    number = mb.cast(x=codepoints, dtype="fp32")
+    page = mb.floor(x=mb.mul(x=number, y=_float(1 / _PAGE)))
+    column_of_row = mb.sub(x=number, y=mb.mul(x=page, y=_float(_PAGE)), name="table_column")
+    place = mb.add(x=mb.mul(x=row, y=np.int32(_PAGE)), y=mb.cast(x=column_of_row, dtype="int32"), name="table_place")
+    levels = np.arange(256, dtype=np.float32)
+    kinds = from_palette(rows.reshape(-1, 1), levels, 8, "character_kinds")
+    found = mb.reshape(x=mb.gather(x=kinds, indices=place, axis=0), shape=[1, length])
+    return mb.cast(x=found, dtype="int32", name="kind")
+
+
+def _without_technical(kind: Var, table: CharacterTable, length: int) -> Var:
+    """Turn words with a sign of `TECHNICAL` into spaces; what ends words, and what rule 2a drops, stays."""
+    ends = _look_up(table.ends, kind)
+    word = mb.sub(x=mb.cumsum(x=ends, axis=1), y=ends, name="technical_word")
+    words = _sums(_look_up(table.technical, kind), word, length)
+    is_technical = mb.greater(x=mb.gather(x=words, indices=word, axis=0), y=_float(0.5))
+    of_word = mb.equal(x=_look_up(table.kept[table.group] - table.ends, kind), y=np.int32(1))
+    spaces = mb.logical_and(x=is_technical, y=of_word, name="no_text")
+    return mb.select(cond=spaces, a=np.full((1, length), table.space, np.int32), b=kind, name="kind_of_text")
+
+
+def _sums(values: Var, word: Var, length: int) -> Var:
+    """Return the sum of each word's values, float32 `[max_chars]`, from their words' numbers."""
+    of_word = mb.equal(x=word, y=np.arange(length, dtype=np.int32)[:, None])
+    return mb.reduce_sum(x=mb.mul(x=mb.cast(x=of_word, dtype="fp32"), y=values), axes=[1], keep_dims=False)
+
+
+def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
+    """Return 1 where a code point keeps its own number, else 0, float32 `[1, max_chars]`: rules 2b and 2c."""
+    weight = _look_up(table.weight, group)
+    parts = _look_up(table.parts, group)
+    word = mb.sub(x=mb.cumsum(x=parts, axis=1), y=parts, name="read_word")
+    words = _sums(weight, word, length)
+    votes = mb.minimum(x=mb.maximum(x=words, y=_float(LIKE_LATIN)), y=_float(-LIKE_LATIN))
+    votes = mb.maximum(x=mb.reduce_sum(x=votes, axes=[0], keep_dims=True), y=_float(0), name="votes")
+    balance = mb.maximum(x=mb.minimum(x=weight, y=_float(-FOREIGN_LETTER)), y=_float(FOREIGN_LETTER))
+    balance = mb.reduce_sum(x=balance, axes=[1], keep_dims=False)
+    veto = mb.minimum(x=mb.add(x=balance, y=_float(1.5 * _PURE)), y=_float(0), name="veto")
+    of_word = mb.add(x=mb.gather(x=words, indices=word, axis=0), y=_look_up(table.replaced, group), name="for_the_word")
+    is_replaced = mb.cast(x=mb.greater(x=of_word, y=_float(0.5)), dtype="fp32")
+    mixed = mb.reduce_sum(
+        x=mb.mul(x=is_replaced, y=_look_up(table.like, group)), axes=[1], keep_dims=False, name="mixed"
+    )
+    for_latin = mb.mul(x=mb.add(x=votes, y=mixed), y=_float(_PURE))
+    text = mb.add(x=for_latin, y=mb.mul(x=veto, y=_float(_VETO)), name="for_the_text")
+    replaced = mb.add(x=of_word, y=text)
+    return mb.cast(x=mb.less(x=replaced, y=_float(0.5)), dtype="fp32", name="keeps")
+
+
+def _joined(text: Var, length: int) -> Var:
+    """Apply rules 2d and 2e, and give letters, digits, signs and symbols the class 1."""
+    whole, text = text, mb.minimum(x=text, y=_float(SIGN * CLASS), name="signs_as_one")
+    before, two_before = (_shifted(text, -distance, length) for distance in (1, 2))
+    letter = mb.less(x=text, y=_float(0), name="is_letter")
+    like_two_before = mb.equal(x=text, y=two_before)
+    letters = mb.cast(x=letter, dtype="fp32")
+    sign = mb.cast(x=mb.equal(x=text, y=_float(SIGN * CLASS)), dtype="fp32", name="is_sign")
+    symbol = mb.greater_equal(x=whole, y=_float(SIGN * CLASS + FIRST_SYMBOL), name="is_symbol")
+    digit = mb.cast(x=mb.greater_equal(x=text, y=_float(DIGIT * CLASS)), dtype="fp32")
+    digit = mb.sub(x=digit, y=sign, name="is_digit")
+    reads = mb.add(x=letters, y=digit, name="is_letter_or_digit")
+    beside = mb.add(x=_shifted(letters, -1, length), y=_shifted(letters, 1, length), name="letters_beside")
+    single = mb.add(x=_shifted(reads, -1, length), y=_shifted(reads, 1, length))
+    for distance in (-2, 0, 2):
+        single = mb.sub(x=single, y=_shifted(reads, distance, length) if distance else reads)
+    between = mb.cast(x=mb.equal(x=single, y=_float(2)), dtype="fp32", name="between_single_ones")
+    by_letters = mb.cast(x=mb.equal(x=beside, y=_float(2)), dtype="fp32", name="between_letters")
+    alike = mb.mul(x=between, y=by_letters)
+    alike = mb.mul(x=alike, y=_shifted(alike, -2, length))
+    alike = mb.mul(x=alike, y=mb.cast(x=like_two_before, dtype="fp32"), name="like_one_before")
+    middle = mb.mul(x=alike, y=_shifted(alike, 2, length), name="middle_of_three")
+    number = mb.mul(x=middle, y=mb.add(x=text, y=_float(1)))
+    separator = mb.reduce_max(x=number, axes=[1], keep_dims=True, name="separator_in_words")
+    is_separator = mb.equal(x=mb.add(x=text, y=_float(1)), y=separator)
+    joins = mb.mul(x=between, y=mb.cast(x=is_separator, dtype="fp32"), name="joins")
+    repeats = mb.logical_and(x=mb.logical_and(x=letter, y=like_two_before), y=mb.equal(x=text, y=before))
+    decorates = mb.mul(x=mb.cast(x=symbol, dtype="fp32"), y=by_letters, name="decorates")
+    dropped = mb.add(x=mb.maximum(x=joins, y=decorates), y=mb.cast(x=repeats, dtype="fp32"), name="dropped")
+    raised = whole
+    for is_class, number in ((letters, -1), (digit, DIGIT), (sign, SIGN)):
+        raised = mb.add(x=raised, y=mb.mul(x=is_class, y=_float((1 - number) * CLASS)))
+    return _compacted(raised, _flags(mb.less(x=dropped, y=_float(0.5))), length)
+
+
+def _compacted(row: Var, kept: Var, length: int) -> Var:
+    """Move what is kept, 1 in an int32 row, to the front; behind it come zeros."""
+    total = mb.cumsum(x=kept, axis=1)
+    before = mb.less_equal(x=total, y=np.arange(length, dtype=np.int32)[:, None])
+    source = mb.reshape(x=mb.reduce_sum(x=_flags(before), axes=[1], keep_dims=False), shape=[1, length])
+    padded = mb.concat(values=[row, np.zeros((1, 1), np.float32)], axis=1)
+    return mb.gather(x=mb.reshape(x=padded, shape=[length + 1]), indices=source, axis=0)
+
+
+def _shifted(row: Var, distance: int, length: int) -> Var:
+    """Return what is `distance` places behind each place, 0 outside of the text."""
+    zeros = np.zeros((1, abs(distance)), np.float32)
+    padded = mb.concat(values=[zeros, row] if distance < 0 else [row, zeros], axis=1)
+    begin = max(distance, 0)
+    return mb.slice_by_index(x=padded, begin=[0, begin], end=[1, begin + length])
+
+
+def _look_up(values: npt.NDArray[Any], kind: Var) -> Var:
+    return mb.gather(x=values, indices=kind, axis=0)
 
 
 def cut_words(characters: Characters, config: EncoderConfig) -> Var:
@@ -84,9 +210,9 @@ def cut_words(characters: Characters, config: EncoderConfig) -> Var:
         int32 `[1, max_words, word_length]`, named `words`; a slot is empty exactly when its first code point is 0.
     """
     length, slots, width = config.max_chars, config.max_words, config.word_length
-    rules = _rules(config)
+    rules = [Piece(width, width), *PIECES.values()]
     chars, classes = characters
-    is_word = mb.greater(x=classes, y=_int(_SEPARATOR), name="is_word")
+    is_word = mb.greater(x=classes, y=_int(0), name="is_word")
     before = mb.slice_by_index(x=_padded(classes, 1, front=True), begin=[0, 0], end=[1, length], name="class_before")
     starts_run = mb.logical_and(x=is_word, y=mb.not_equal(x=classes, y=before), name="starts_run")
     run = mb.cumsum(x=_flags(starts_run), axis=1, name="run")
@@ -109,10 +235,9 @@ def cut_words(characters: Characters, config: EncoderConfig) -> Var:
     window_runs = _gather(runs, window, "window_runs")
     first_run = mb.slice_by_index(x=window_runs, begin=[0, 0], end=[slots, 1], name="first_run")
     inside = mb.equal(x=window_runs, y=first_run, name="in_same_run")
-    if any(rule.length < width for rule in rules):
-        piece_lengths = _per_class(_gather(_padded(classes, width), offset, "piece_class"), [r.length for r in rules])
-        short = mb.less(x=np.arange(width, dtype=np.int32)[None], y=piece_lengths, name="in_piece")
-        inside = mb.logical_and(x=inside, y=short, name="inside")
+    piece_lengths = _per_class(_gather(_padded(classes, width), offset, "piece_class"), [rule.length for rule in rules])
+    short = mb.less(x=np.arange(width, dtype=np.int32)[None], y=piece_lengths, name="in_piece")
+    inside = mb.logical_and(x=inside, y=short, name="inside")
     cut = mb.select(cond=inside, a=window_chars, b=_int(0), name="cut")
     return mb.reshape(x=cut, shape=[1, slots, width], name="words")
 
@@ -138,55 +263,6 @@ def word_mask(words: Var) -> Var:
     return mb.cast(x=mb.greater(x=first, y=_int(0)), dtype="fp32", name="mask")
 
 
-def class_borders(config: EncoderConfig) -> tuple[list[int], list[int]]:
-    """Return where the class of code points changes: the first code point of each stretch, and the change of the class there.
-
-    Values below the first border and from the last one on are no Unicode scalar values.
-    """
-    unspaced = [name for name in UNSPACED if getattr(config, name)]
-    stretches = [
-        *((code, code, _SEPARATOR) for code in (0, *SEPARATORS)),
-        *((code, code, _INVISIBLE) for code in (INVISIBLE if config.drop_invisible else ())),
-        *((*ends, _FIRST_UNSPACED + place) for place, name in enumerate(unspaced) for ends in UNSPACED[name]),
-        (0xD800, 0xDFFF, _INVALID),
-    ]
-    entered = []
-    behind = 0
-    for first, last, kind in [*sorted(stretches), (MAX_CODE_POINT + 1, MAX_CODE_POINT + 1, _INVALID)]:
-        if behind < first:
-            entered.append((behind, _SPACED))
-        entered.append((first, kind))
-        behind = last + 1
-    kinds = [_INVALID, *(kind for _, kind in entered)]
-    changes = [
-        (start, kind - before) for (start, kind), before in zip(entered, kinds[:-1], strict=True) if kind != before
-    ]
-    return [start for start, _ in changes], [step for _, step in changes]
-
-
-def _classify(codepoints: Var, config: EncoderConfig) -> Characters:
-    """Return sanitized code points and their classes; invisible characters have a class of their own."""
-    starts, steps = class_borders(config)
-    column = mb.reshape(x=codepoints, shape=[config.max_chars, 1], name="codepoint")
-    passed = mb.greater_equal(x=column, y=np.array(starts, np.int32)[None], name="passed_borders")
-    changes = mb.mul(x=_flags(passed), y=np.array(steps, np.int32)[None], name="class_changes")
-    total = mb.reduce_sum(x=changes, axes=[1], keep_dims=False)
-    classes = mb.add(x=mb.reshape(x=total, shape=[1, config.max_chars]), y=_int(_INVALID), name="class")
-    invalid = mb.equal(x=classes, y=_int(_INVALID), name="is_invalid")
-    chars = mb.select(cond=invalid, a=_int(REPLACEMENT), b=codepoints, name="chars")
-    return Characters(chars, mb.select(cond=invalid, a=_int(_SPACED), b=classes, name="classes"))
-
-
-def _drop_invisible(characters: Characters, length: int) -> Characters:
-    """Move the kept characters to the front; behind them come zeros, which are separators."""
-    chars, classes = characters
-    kept = mb.cumsum(x=_flags(mb.not_equal(x=classes, y=_int(_INVISIBLE))), axis=1, name="kept")
-    places = np.arange(length, dtype=np.int32)[:, None]
-    source = _counts(mb.less_equal(x=kept, y=places, name="before_kept"), [1, length])
-    kept_chars = _gather(_padded(chars, 1), source, "kept_chars")
-    return Characters(kept_chars, _gather(_padded(classes, 1), source, "kept_classes"))
-
-
 def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], length: int) -> Var:
     """Return where a piece may start, given each character's position in its run; meaningless on separators.
 
@@ -201,7 +277,7 @@ def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], len
     on_step = mb.equal(x=place, y=reached, name="on_step")
     for kind, rule in enumerate(rules, start=_SPACED):
         overlap = rule.length - rule.step
-        if overlap > 0 and kind > _SPACED:
+        if overlap > 0:
             # A later piece of an overlapping rule must hold a code point that the piece before does not.
             ahead = mb.slice_by_index(x=runs, begin=[0, overlap], end=[1, overlap + length])
             here = mb.slice_by_index(x=runs, begin=[0, 0], end=[1, length])
@@ -210,13 +286,6 @@ def _on_step(position: Var, classes: Var, runs: Var, rules: Sequence[Piece], len
             other = mb.not_equal(x=classes, y=_int(kind))
             on_step = mb.logical_and(x=on_step, y=mb.logical_or(x=shows_more, y=other))
     return on_step
-
-
-def _rules(config: EncoderConfig) -> list[Piece]:
-    """Return how each class of words is cut, from `_SPACED` on."""
-    never = 1 << 30
-    spaced = Piece(config.word_length, never if config.overflow == "truncate" else config.word_length)
-    return [spaced, *(piece for piece in (getattr(config, name) for name in UNSPACED) if piece)]
 
 
 def _per_class(classes: Var, values: Sequence[int] | Sequence[np.float32]) -> Var:
@@ -247,136 +316,6 @@ def _flags(flags: Var) -> Var:
 
 def _int(value: int) -> np.int32:
     return np.int32(value)
-
-
-# --- n-grams ----------------------------------------------------------------------------------------------------------
-
-
-class Ngrams(NamedTuple):
-    """The n-grams of one text.
-
-    Attributes:
-        buckets: int32 `[1, places]`, from 0 to buckets - 1, or hashes where there are codebooks; any where there is no n-gram.
-        present: float32 `[1, places]`, 1 where there is an n-gram, else 0.
-    """
-
-    buckets: Var
-    present: Var
-
-
-def find_ngrams(characters: Characters, config: NgramConfig, storage: Storage, plain: Var = None) -> Ngrams:
-    """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
-
-    `plain` are the characters folded to plain letters, where they are known, float32 `[1, max_chars]`.
-    There is a place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
-    """
-    starts = characters.codes.shape[1] + 1
-    front, behind = np.zeros((1, 1), np.float32), np.zeros((1, config.longest), np.float32)
-    chars = plain if plain is not None and config.plain_letters else _folded(characters, storage, config.plain_letters)
-    marked = mb.concat(values=[front, chars, behind], axis=1, name="marked_chars")
-    is_char = mb.minimum(x=marked, y=_float(1), name="is_char")
-
-    def shifted(values: Var, places: int) -> Var:
-        return mb.slice_by_index(x=values, begin=[0, places], end=[1, places + starts])
-
-    # The hash begins with 1.
-    product: Var = _float(FACTOR)
-    inner: Var = None
-    hashes, present = [], []
-    for length in range(1, config.longest + 1):
-        code = modulo(mb.add(x=shifted(marked, length - 1), y=product), PRIME, f"hash_{length}")
-        product = mb.mul(x=code, y=_float(FACTOR))
-        if length > 2:
-            between = shifted(is_char, length - 2)
-            inner = between if inner is None else mb.mul(x=inner, y=between)
-        if length < config.shortest:
-            continue
-        hashes.append(code)
-        if length == 1:
-            present.append(shifted(is_char, 0))
-        elif length == 2:
-            present.append(mb.maximum(x=shifted(is_char, 0), y=shifted(is_char, 1)))
-        else:
-            present.append(inner)
-    found = _joined(hashes)
-    buckets = found if config.codebooks else modulo(found, config.buckets, "bucket")
-    return Ngrams(mb.cast(x=buckets, dtype="int32"), _joined(present))
-
-
-def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats], storage: Storage) -> Var:
-    """Compute what the n-grams of one text say about the labels, float32 `[1, classes]`; see `retvec_lite.ngrams.ngram_logits`."""
-    if "ngrams/codes" in weights:
-        ngrams = _coded(ngrams, weights["ngrams/codes"], storage)
-    places = ngrams.present.shape[1]
-    width = weights["ngrams/table"].shape[1]
-    # One gather and one sum for the labels and the length.
-    rows = mb.gather(x=_table(weights, storage), indices=ngrams.buckets, axis=0, name="ngram_rows")
-    present = mb.reshape(x=ngrams.present, shape=[1, 1, places])
-    total = mb.reshape(x=mb.matmul(x=present, y=rows), shape=[1, width + 1], name="ngram_total")
-    square = mb.slice_by_index(x=total, begin=[0, width], end=[1, width + 1])
-    length = mb.sqrt(x=mb.maximum(x=square, y=_float(1)), name="ngram_length")
-    said = mb.real_div(x=mb.slice_by_index(x=total, begin=[0, 0], end=[1, width]), y=length)
-    if "ngrams/projection" in weights:
-        projection = mb.const(val=weights["ngrams/projection"].astype(np.float32), name="ngrams_projection")
-        said = mb.matmul(x=said, y=projection)
-    bias = mb.const(val=weights["ngrams/bias"].astype(np.float32), name="ngrams_bias")
-    return mb.add(x=said, y=bias, name="ngrams_logits")
-
-
-def _coded(ngrams: Ngrams, codes: Floats, storage: Storage) -> Ngrams:
-    """Return the bucket of each hash in every codebook: a place for each of them and each place of `ngrams`."""
-    places, books = ngrams.present.shape[1], codes.shape[1]
-    levels = np.arange(CODES, dtype=np.float32)
-    table = from_palette(codes.astype(np.uint8), levels, 8, storage.for_ios18, "ngrams_codes")
-    found = mb.gather(x=table, indices=ngrams.buckets, axis=0, name="ngram_codes")
-    first = np.arange(books, dtype=np.float32) * np.float32(CODES)
-    buckets = mb.cast(x=mb.add(x=found, y=first), dtype="int32")
-    repeated = mb.mul(x=mb.reshape(x=ngrams.present, shape=[1, places, 1]), y=np.ones((1, 1, books), np.float32))
-    return Ngrams(
-        mb.reshape(x=buckets, shape=[1, places * books], name="bucket"),
-        mb.reshape(x=repeated, shape=[1, places * books], name="ngram_present"),
-    )
-
-
-def _table(weights: Mapping[str, Floats], storage: Storage) -> Var:
-    """Return the weights of all labels and, behind them, the squares: float32 `[buckets, classes + 1]`.
-
-    The file holds 8-bit integers and a scale for each column. `gather` takes no such integers before iOS 17, so an operator
-    unpacks them when the model is loaded, as Core ML's own 8-bit embeddings do.
-    """
-    integers, scales = table_integers(weights["ngrams/table"])
-    squares = weights["ngrams/squares"].astype(np.int8)[:, None]
-    stored: npt.NDArray[np.int8] = np.concatenate([integers, squares], axis=1)
-    scales = np.append(scales, np.float32(1))
-    return from_grid(stored, scales[None], 1, storage.for_ios18, "ngrams_table")
-
-
-def _folded(characters: Characters, storage: Storage, plain_letters: bool) -> Var:
-    """Return the lower case of characters, or plain letters, and a mark, 0, for separators: float32 `[1, max_chars]`."""
-    places, used = fold_table(plain_letters)
-    bits = 8 if plain_letters else 4
-    levels = np.zeros(2**bits, np.float32)
-    levels[: len(used)] = used
-    table = from_palette(places[:, None], levels, bits, storage.for_ios18, "ngrams_lower_case")
-    is_word = mb.greater(x=characters.classes, y=np.int32(0))
-    chars = mb.select(cond=is_word, a=characters.codes, b=np.int32(0), name="ngram_chars")
-    found = mb.gather(x=table, indices=mb.minimum(x=chars, y=np.int32(LOWER_CASE_END)), axis=0)
-    level, chars = mb.reshape(x=found, shape=[1, chars.shape[1]]), mb.cast(x=chars, dtype="fp32")
-    lower = mb.add(x=chars, y=level, name="lower_case_chars" if plain_letters else "folded_chars")
-    if not plain_letters:
-        return lower
-    replaces = mb.greater(x=level, y=_float(LETTER / 2))
-    return mb.select(cond=replaces, a=mb.sub(x=level, y=_float(LETTER)), b=lower, name="folded_chars")
-
-
-def modulo(values: Var, divisor: int, name: str) -> Var:
-    """Return the remainder of integers below 2**22, exactly: half a unit keeps the rounded quotient on the right side."""
-    share = mb.mul(x=mb.add(x=values, y=_float(0.5)), y=_float(1 / divisor))
-    return mb.sub(x=values, y=mb.mul(x=mb.floor(x=share), y=_float(divisor)), name=name)
-
-
-def _joined(parts: list[Var]) -> Var:
-    return parts[0] if len(parts) == 1 else mb.concat(values=parts, axis=1)
 
 
 def _float(value: float) -> np.float32:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
-from retvec_lite.converters.coreml import find_storage, load_coremltools
+from retvec_lite.converters.coreml import IOS, load_coremltools
 from retvec_lite.converters.evaluator import Operation, Program, Type
 from retvec_lite.converters.evaluator.package import Array, bits_of, proto
 from retvec_lite.converters.format import (
@@ -27,13 +27,12 @@ from retvec_lite.converters.format import (
     Draft,
     Format,
     OpenArtifact,
-    Options,
     about,
     details,
     files_of,
     require_origin,
 )
-from retvec_lite.converters.parity import ArtifactResult, Difference, RuntimeResult
+from retvec_lite.converters.parity import Difference, RuntimeResult
 from retvec_lite.converters.parity.examiner import ENCODING, Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import (
     EXACT,
@@ -44,7 +43,7 @@ from retvec_lite.converters.parity.oracle import (
     match_constants,
     require_table,
 )
-from retvec_lite.converters.recipes import DEFAULT_IOS, RECIPES, CoreMLFacts, Recipe
+from retvec_lite.converters.recipes import RECIPES, Recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import parse_json
@@ -58,9 +57,12 @@ CORE_ML: Final = "coreml"
 EVALUATED: Final = "coreml (evaluated)"
 """What results call our own evaluator."""
 
-_BOUNDS: Final = sorted(
-    ((r.bits, r.weight_bound, r.coreml.unclipped_bound) for r in RECIPES.values() if r.coreml), reverse=True
-)
+_TARGET: Final = f"iOS{IOS}"
+
+_HALF: Final = (16, 2**-10, 2**-10)
+"""What is no matrix has 16 bits in packages that compute in half precision: half a step of 10 mantissa bits."""
+
+_BOUNDS: Final = sorted([_HALF, *((r.bits, r.weight_bound, r.unclipped_bound) for r in RECIPES.values())], reverse=True)
 """Fewest bits of a weight, its largest rounding error, and that of an unclipped one."""
 
 _NEIGHBOURS: Final = 16
@@ -83,8 +85,6 @@ class MLPackage(OpenArtifact):
         self.metadata = self._program.package.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
-        if recipe.coreml is None:
-            raise RetvecLiteError(f"{self._path.name}: there is no recipe {recipe.name!r} for Core ML.")
         _check_origin(self._program, classifier)
         found = program_constants(self._program)
         if classifier.meaning:
@@ -114,8 +114,7 @@ class MLPackage(OpenArtifact):
         sizes["metadata"] = files["Manifest.json"] + self._program.package.spec.description.ByteSize()
         sizes["graph"] = sum(files.values()) - sum(sizes.values())
         kinds = collections.Counter(item.kind for item in self._program.operations if item.kind != "const")
-        version = int(self._program.target.removeprefix("iOS"))
-        return Contents(sizes, [(kind, version, count) for kind, count in sorted(kinds.items())])
+        return Contents(sizes, [(kind, IOS, count) for kind, count in sorted(kinds.items())])
 
     def rounding(self, own: Mapping[str, Match], reference: Mapping[str, Floats], recipe: Recipe) -> list[Difference]:
         """Measure how far the package's weights are from the classifier's, as a share of the largest of their matrix.
@@ -141,18 +140,15 @@ class CoreML(Format):
     name = "coreml"
     suffix = ".mlpackage"
     is_folder = True
-    options: ClassVar[Options] = {"ios": DEFAULT_IOS, "block": None}
     runtimes: ClassVar[Mapping[str, str]] = {
         EVALUATED: 'coremltools, which reads .mlpackages, is not installed (pip install "retvec-lite[coreml]")',
         CORE_ML: "Core ML itself runs on macOS only",
     }
-    claim = "made for"
 
-    def check(self, recipes: Sequence[Recipe], options: Options) -> None:
-        for recipe in recipes:
-            find_storage(recipe.name, options["ios"], options["block"])
+    def check(self, recipes: Sequence[Recipe]) -> None:
         if not _has_coremltools():
             raise ModuleNotFoundError("No module named 'coremltools'", name="coremltools")
+        super().check(recipes)
 
     def require_runtime(self) -> None:
         """Require coremltools, with which the evaluator runs everywhere."""
@@ -163,25 +159,16 @@ class CoreML(Format):
             return EVALUATED, CORE_ML
         return () if has_core_ml() else (CORE_ML,)
 
-    def facts(self, recipe: Recipe) -> CoreMLFacts:
-        assert recipe.coreml is not None
-        return recipe.coreml
-
-    def caveat(self, result: ArtifactResult) -> str:
-        has_run = any(run.runtime == CORE_ML for run in result.runtimes)
-        return "" if has_run else "evaluated in NumPy, not run on Core ML"
-
     def open(self, path: Path) -> MLPackage:
         return MLPackage(path)
 
-    def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], embed: bool = False) -> Iterator[Draft]:
         load_coremltools()
         from retvec_lite.converters.coreml.build import build_package
 
         for recipe in recipes:
-            storage = find_storage(recipe.name, options["ios"], options["block"])
-            oldest = {"iOS": str(storage.ios)}
-            files = build_package(model, storage, about(model, recipe.name), details(model, recipe.name, oldest))
+            oldest = {"iOS": str(IOS)}
+            files = build_package(model, recipe, about(model, recipe.name), details(model, recipe.name, oldest))
             yield Draft(recipe, oldest, functools.partial(_write, files))
 
 
@@ -249,9 +236,9 @@ def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, ora
         together = {name: np.stack([answer[name][0] for answer in encoded]) for name in encoding}
         stages.compare_encoding(together, examiner.edges)
     except RetvecLiteError as error:
-        return RuntimeResult(EVALUATED, program.target, True, (), str(error))
+        return RuntimeResult(EVALUATED, _TARGET, True, (), str(error))
     checks = [*stages.checks(recipe), *examiner.answer_checks(np.stack(table), oracle, recipe)]
-    return RuntimeResult(EVALUATED, program.target, True, tuple(checks), None, examiner.accuracy_of(np.stack(table)))
+    return RuntimeResult(EVALUATED, _TARGET, True, tuple(checks), None, examiner.accuracy_of(np.stack(table)))
 
 
 def _examine_native(examiner: Examiner, path: Path, recipe: Recipe, oracle: Oracle) -> RuntimeResult:

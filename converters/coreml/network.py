@@ -11,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
-from coremltools.converters.mil.mil import types
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.coreml import Grid, Palette, Storage, compressed
+from retvec_lite.converters.coreml import Palette, compressed
+from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.tflite.quantize import pack_nibbles
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HEADS, NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 
@@ -36,11 +37,11 @@ def probability_values(logits: Var, multi_label: bool) -> Var:
 class CoreMLNetwork:
     """Builds the network's part of a program, with the weights as the recipe stores them."""
 
-    def __init__(self, weights: Mapping[str, Floats], storage: Storage) -> None:
+    def __init__(self, weights: Mapping[str, Floats], recipe: Recipe) -> None:
         """Keep the weights, named and shaped as in `HeadSpec.shapes`, with or without an embedding."""
         self._weights = weights
-        self._store = _WeightStore(weights, storage)
-        self._type = np.dtype(storage.computes).type
+        self._bits = recipe.bits
+        self._type: type[np.floating[Any]] = np.float32 if recipe.bits == 32 else np.float16
 
     def embed(self, bits: Var) -> Var:
         """Compute word embeddings of bits, float32 `[1, words, word_length * 21]`.
@@ -89,7 +90,7 @@ class CoreMLNetwork:
 
     def _dense(self, values: Var, name: str) -> Var:
         """Compute `values @ kernel + bias` over the last axis."""
-        weight, bias = self._store.matrix(f"{name}/kernel"), self._store.vector(f"{name}/bias")
+        weight, bias = self._kernel(f"{name}/kernel"), self._vector(f"{name}/bias")
         if weight.op.op_type == "mul":
             # `linear` takes only weights that one operator makes.
             return mb.add(x=mb.matmul(x=values, y=weight, transpose_y=True), y=bias, name=_called(name))
@@ -135,13 +136,13 @@ class CoreMLNetwork:
         ]
 
     def _cnn(self, values: Var, used: Var, head: CnnHead) -> tuple[Var, Var]:
-        around = self._neighbours(values, head.region)
-        region = around[0] if len(around) == 1 else mb.concat(values=around, axis=-1)
-        hidden = mb.mul(x=_gelu(self._dense(region, "head/region")), y=used)
+        hidden = mb.mul(x=_gelu(self._dense(values, "head/region")), y=used)
         for block in range(head.blocks):
             name = f"head/block_{block}"
-            depthwise = zip(self._neighbours(hidden), self._store.rows(f"{name}/depthwise"), strict=True)
-            before, here, behind = (mb.mul(x=words, y=weights) for words, weights in depthwise)
+            around = self._neighbours(hidden)
+            depthwise = enumerate(self._weights[f"{name}/depthwise"].astype(self._type))
+            stored = [mb.const(val=row, name=f"{_called(name)}_depthwise_{place}") for place, row in depthwise]
+            before, here, behind = (mb.mul(x=words, y=row) for words, row in zip(around, stored, strict=True))
             mixed = mb.add(x=mb.add(x=before, y=here), y=behind)
             hidden = mb.mul(x=mb.add(x=hidden, y=_gelu(self._dense(mixed, f"{name}/pointwise"))), y=used)
             if block + 1 < head.blocks:
@@ -171,9 +172,9 @@ class CoreMLNetwork:
             x=steps,
             initial_h=start,
             initial_c=start,
-            weight_ih=self._store.gates("head/lstm/kernel"),
-            weight_hh=self._store.gates("head/lstm/recurrent_kernel"),
-            bias=self._store.gates("head/lstm/bias"),
+            weight_ih=self._gates("head/lstm/kernel"),
+            weight_hh=self._gates("head/lstm/recurrent_kernel"),
+            bias=self._gates("head/lstm/bias"),
             output_sequence=True,
             name="head_lstm",
         )
@@ -182,14 +183,14 @@ class CoreMLNetwork:
     def _bert(self, values: Var, used: Var, head: BertHead) -> Var:
         words = values.shape[1]
         projected = self._dense(self._word(values), "head/projection")
-        hidden = mb.add(x=projected, y=self._store.vector("head/positions"))
+        hidden = mb.add(x=projected, y=self._vector("head/positions"))
         unused = mb.reshape(x=self._unused(used), shape=[1, 1, words])
         for layer in range(head.layers):
             name = f"head/layer_{layer}"
             hidden = mb.add(x=hidden, y=self._attention(self._normalize(hidden), unused, head, name))
             inner = _gelu(self._dense(self._normalize(hidden), f"{name}/expand"))
             hidden = mb.add(x=hidden, y=self._dense(inner, f"{name}/contract"))
-        gain, bias = self._store.vector("head/final_norm/gain"), self._store.vector("head/final_norm/bias")
+        gain, bias = self._vector("head/final_norm/gain"), self._vector("head/final_norm/bias")
         return self._normalize(hidden, gamma=gain, beta=bias)
 
     def _attention(self, values: Var, unused: Var, head: BertHead, name: str) -> Var:
@@ -209,33 +210,15 @@ class CoreMLNetwork:
     def _normalize(self, values: Var, **gain_and_bias: Var) -> Var:
         return mb.layer_norm(x=values, axes=[-1], epsilon=self._type(NORM_EPSILON), **gain_and_bias)
 
-
-def _gelu(values: Var) -> Var:
-    return mb.gelu(x=values, mode="EXACT")
-
-
-class _WeightStore:
-    """Makes constants of weights, each named after its weight; see `_called`."""
-
-    def __init__(self, weights: Mapping[str, Floats], storage: Storage) -> None:
-        self._weights = weights
-        self._storage = storage
-        self._type = np.dtype(storage.computes).type
-
-    def vector(self, name: str) -> Var:
+    def _vector(self, name: str) -> Var:
         """Return a bias, gain or table of positions in its own shape and the network's precision."""
         return mb.const(val=self._weights[name].astype(self._type), name=_called(name))
 
-    def rows(self, name: str) -> list[Var]:
-        """Return the rows of a small table as one constant each, in the network's precision."""
-        rows = enumerate(self._weights[name].astype(self._type))
-        return [mb.const(val=row, name=f"{_called(name)}_{place}") for place, row in rows]
-
-    def matrix(self, name: str) -> Var:
+    def _kernel(self, name: str) -> Var:
         """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision."""
         return self._matrix(name, np.ascontiguousarray(self._weights[name].T), self._type)
 
-    def gates(self, name: str) -> Var:
+    def _gates(self, name: str) -> Var:
         """Return an LSTM's kernel `[4 * units, inputs]` or bias in float32.
 
         Our gates lie along the last axis in the order input, forget, cell, output; Core ML wants input, forget, output, cell.
@@ -248,26 +231,23 @@ class _WeightStore:
 
     def _matrix(self, name: str, values: Floats, kind: type[np.floating[Any]]) -> Var:
         """Return a matrix, stored as the recipe says, that the program reads as `kind`."""
-        weights, for_ios18 = self._storage.recipe.weights, self._storage.for_ios18
-        if weights in ("float32", "float16"):
-            if weights == "float16" and kind is np.float32:
-                return mb.constexpr_cast(source_val=values.astype(np.float16), output_dtype="fp32", name=_called(name))
+        if self._bits == 32:
             return mb.const(val=values.astype(kind), name=_called(name))
-        # One operator must make what an LSTM reads, and before iOS 18 none makes a grid of 4 bits.
-        bits = 8 if weights == "int8" or (kind is not self._type and not for_ios18) else 4
-        match compressed(values, bits, name, self._storage.block):
-            case Palette() as palette:
-                return from_palette(palette.indices, palette.levels.astype(kind), bits, for_ios18, _called(name))
-            case Grid() as grid if for_ios18 or bits == 8:
-                kind_of_integer = np.int8 if bits == 8 else types.nptype_from_builtin(types.int4)
-                return from_grid(
-                    grid.integers.astype(kind_of_integer), grid.scales.astype(kind), 0, for_ios18, _called(name)
-                )
-            case Grid() as grid:
-                # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
-                indices = (grid.integers + _NIBBLES[-1] + 1).astype(np.uint8)
-                found = from_palette(indices, _NIBBLES.astype(kind), bits, for_ios18, f"{_called(name)}_integers")
-                return mb.mul(x=found, y=grid.scales.astype(kind), name=_called(name))
+        # One operator must make what an LSTM reads, and none makes a grid of 4 bits.
+        bits = 8 if kind is not self._type else self._bits
+        found = compressed(values, bits)
+        if isinstance(found, Palette):
+            return from_palette(found.indices, found.levels.astype(kind), bits, _called(name))
+        if bits == 8:
+            return from_grid(found.integers, found.scales.astype(kind), 0, _called(name))
+        # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
+        indices = (found.integers + _NIBBLES[-1] + 1).astype(np.uint8)
+        integers = from_palette(indices, _NIBBLES.astype(kind), bits, f"{_called(name)}_integers")
+        return mb.mul(x=integers, y=found.scales.astype(kind), name=_called(name))
+
+
+def _gelu(values: Var) -> Var:
+    return mb.gelu(x=values, mode="EXACT")
 
 
 def _called(weight: str) -> str:
@@ -275,36 +255,15 @@ def _called(weight: str) -> str:
     return weight.replace("/", "_")
 
 
-def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, for_ios18: bool, name: str) -> Var:
-    """Return a matrix of integers times a scale for each index of an axis; the operator has another form since iOS 18.
-
-    Integers are `[rows, columns]`, scales float16 or float32 `[rows, blocks]`, before iOS 18 one block, or `[1, columns]`.
-    """
-    if for_ios18:
-        return mb.constexpr_blockwise_shift_scale(data=integers, scale=scales, name=name)
+def from_grid(integers: npt.NDArray[Any], scales: npt.NDArray[Any], axis: int, name: str) -> Var:
+    """Return a matrix of integers times a scale for each index of an axis; scales are float16 or float32, one in a row or a column."""
     zeros = np.zeros(scales.size, np.int8)
     return mb.constexpr_affine_dequantize(
         quantized_data=integers, zero_point=zeros, scale=scales.reshape(-1), axis=np.int32(axis), name=name
     )
 
 
-def from_palette(
-    indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, for_ios18: bool, name: str
-) -> Var:
-    """Return a matrix of numbers from a list; the operator has another form since iOS 18.
-
-    Indices are uint8 `[rows, columns]`, the levels float16 or float32 `[2**bits]`.
-    """
-    if for_ios18:
-        kind = types.nptype_from_builtin(types.uint4 if bits == 4 else types.uint8)
-        return mb.constexpr_lut_to_dense(indices=indices.astype(kind), lut=levels.reshape(1, 1, -1, 1), name=name)
-    packed = indices.reshape(-1) if bits == 8 else _packed_nibbles(indices)
+def from_palette(indices: npt.NDArray[np.uint8], levels: npt.NDArray[Any], bits: int, name: str) -> Var:
+    """Return a matrix of numbers from a list: indices uint8 `[rows, columns]`, levels float16 or float32 `[2**bits]`."""
+    packed = indices.reshape(-1) if bits == 8 else pack_nibbles(indices)
     return mb.constexpr_lut_to_dense(indices=packed, lut=levels, shape=np.array(indices.shape, np.uint32), name=name)
-
-
-def _packed_nibbles(indices: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Pack numbers below 16, two a byte, the first in the low half."""
-    flat = indices.reshape(-1)
-    if flat.size % 2:
-        flat = np.append(flat, np.uint8(0))
-    return (flat[0::2] | flat[1::2] << 4).astype(np.uint8)

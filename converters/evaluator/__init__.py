@@ -16,24 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package, unpack_values
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package, values_in
 from retvec_lite.errors import RetvecLiteError, reason
 
-_TARGETS: Final[Mapping[str, tuple[str, int]]] = {
-    "CoreML6": ("iOS16", 7),
-    "CoreML7": ("iOS17", 8),
-    "CoreML8": ("iOS18", 9),
-}
-"""Opset -> the oldest system that knows it, and the version of the model description."""
+_OPSET, _VERSION = "CoreML6", 7
+"""The opset of iOS 16, and the version of the model description that belongs to it."""
 
 _FIELDS: Final[Mapping[str, str]] = {
     "fp32": "floats",
-    "int16": "ints",
-    "uint16": "ints",
     "int32": "ints",
     "bool": "bools",
     "str": "strings",
-} | dict.fromkeys(("fp16", "int8", "uint8", "uint32", "int4", "uint4"), "bytes")
+} | dict.fromkeys(("fp16", "int8", "uint8", "uint32"), "bytes")
 """MIL data type -> field of the model description that holds its values."""
 
 _INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
@@ -92,7 +86,6 @@ class Program:
 
     Attributes:
         package: where it comes from.
-        target: the oldest system that runs it, `iOS16` to `iOS18`.
         inputs: name -> declared type.
         outputs: names of what `run` returns.
         operations: every op, in order.
@@ -102,7 +95,7 @@ class Program:
         """Read an `.mlpackage` and check all that it declares.
 
         Raises:
-            RetvecLiteError: when it is none or damaged, has an unknown op, or is for another system than iOS 16 to 18.
+            RetvecLiteError: when it is none or damaged, has an unknown op, or is not for iOS 16.
         """
         self.package = read_package(path)
         try:
@@ -116,16 +109,11 @@ class Program:
         if spec.WhichOneof("Type") != "mlProgram" or list(spec.mlProgram.functions) != ["main"]:
             raise RetvecLiteError(f"{package.path} is no ML program with one function ({spec.WhichOneof('Type')}).")
         function = spec.mlProgram.functions["main"]
-        if list(function.block_specializations) != [function.opset] or function.opset not in _TARGETS:
-            blocks = ", ".join(function.block_specializations)
+        blocks = list(function.block_specializations)
+        if (function.opset, blocks, spec.specificationVersion) != (_OPSET, [_OPSET], _VERSION):
             raise RetvecLiteError(
-                f"{package.path} is for {function.opset!r} with blocks for {blocks}; "
-                f"known are {', '.join(_TARGETS)} with one block."
-            )
-        self.target, version = _TARGETS[function.opset]
-        if spec.specificationVersion != version:
-            raise RetvecLiteError(
-                f"{package.path} has specification version {spec.specificationVersion}; {function.opset} needs {version}."
+                f"{package.path} is for {function.opset!r}, version {spec.specificationVersion}, with blocks for {', '.join(blocks)}, and this "
+                f"release makes and verifies packages for iOS 16 ({_OPSET}, version {_VERSION}): export it again."
             )
         block = function.block_specializations[function.opset]
         self.inputs = {item.name: _type(item.type) for item in function.inputs}
@@ -345,7 +333,7 @@ def _immediate(tensor: Any, kind: Type) -> Any:
     values = getattr(tensor, field).values
     count = int(np.prod(kind.shape, dtype=np.int64))
     if field == "bytes":
-        return unpack_values(values, kind.dtype, count).reshape(kind.shape)
+        return values_in(values, kind.dtype, kind.shape)
     if len(values) != count:
         raise RetvecLiteError(f"A {kind} holds {len(values)} values.")
     if kind.dtype != "str":

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, unpack_values
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array
 from retvec_lite.errors import RetvecLiteError
 
 Op = Callable[..., Any]
 
-_INDEX_TYPES: Final = ("int32", "int16", "uint16", "int8", "uint8")
+_INDEX_TYPES: Final = ("int32", "int8", "uint8")
 _ERF: Final = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -108,7 +108,7 @@ def _softmax(*, x: Array, axis: Any = -1) -> Array:
 
 
 def _cast(*, x: Array, dtype: str) -> Array:
-    """Integers of 8 and 16 bits keep the low bits of a larger number; a float outside of int32 is an error."""
+    """Integers of 8 bits keep the low bits of a larger number; a float outside of int32 is an error."""
     if dtype not in NUMPY_TYPES:
         raise RetvecLiteError(f"{dtype!r} is no data type.")
     target = NUMPY_TYPES[dtype]
@@ -249,36 +249,16 @@ def _affine_dequantize(*, quantized_data: Array, zero_point: Array, scale: Array
     return np.asarray((quantized_data.astype(np.float32) - along(zero_point)) * along(scale)).astype(scale.dtype)
 
 
-def _lut_to_dense(*, indices: Array, lut: Array, shape: Array | None = None) -> Array:
-    """A palette of 16 or 256 numbers for the whole tensor; iOS 16 has `shape` and packed indices, iOS 18 neither."""
-    levels = lut.reshape(-1)
-    wanted = (*[1] * indices.ndim, len(levels), 1) if shape is None else levels.shape
-    if len(levels) not in (16, 256) or lut.shape != wanted:
-        raise RetvecLiteError(f"A palette of 16 or 256 numbers is needed, not one of the shape {list(lut.shape)}.")
-    if shape is None:
-        return np.asarray(levels[indices.astype(np.int64)])
+def _lut_to_dense(*, indices: Array, lut: Array, shape: Array) -> Array:
+    """A palette of 16 or 256 numbers for the whole tensor; two indices of 16 share a byte, the first in the low half."""
     sizes = tuple(int(size) for size in shape)
-    unpacked = unpack_values(indices.tobytes(), "uint4" if len(levels) == 16 else "uint8", int(np.prod(sizes)))
-    return np.asarray(levels[unpacked].reshape(sizes))
-
-
-def _blockwise_shift_scale(*, data: Array, scale: Array) -> Array:
-    if scale.ndim != data.ndim:
-        raise RetvecLiteError(f"Scales {list(scale.shape)} do not fit data {list(data.shape)}.")
-    scales = scale
-    for axis, size in enumerate(data.shape):
-        if size % scale.shape[axis]:
-            raise RetvecLiteError(f"Blocks of the scales {list(scale.shape)} do not divide {list(data.shape)}.")
-        scales = np.repeat(scales, size // scale.shape[axis], axis=axis)
-    return np.asarray(data.astype(np.float32) * scales.astype(np.float32)).astype(scale.dtype)
-
-
-def _constexpr_cast(*, source_val: Array, output_dtype: str) -> Array:
-    if source_val.dtype != np.float16 or output_dtype != "fp32":
-        raise RetvecLiteError(
-            f"Stored weights can go from fp16 to fp32, not from {source_val.dtype.name} to {output_dtype}."
-        )
-    return source_val.astype(np.float32)
+    count = math.prod(sizes)
+    if lut.shape not in ((16,), (256,)) or indices.dtype != np.uint8 or indices.ndim != 1:
+        raise RetvecLiteError(f"A palette of 16 or 256 numbers is needed, not one of the shape {list(lut.shape)}.")
+    places = indices if len(lut) == 256 else np.stack([indices & 15, indices >> 4], axis=1).reshape(-1)
+    if len(indices) != (count if len(lut) == 256 else -(-count // 2)) or places[count:].any():
+        raise RetvecLiteError(f"{len(indices)} bytes do not hold the {count} indices of {list(sizes)}.")
+    return np.asarray(lut[places[:count]].reshape(sizes))
 
 
 def _classify(*, probabilities: Array, classes: Sequence[str]) -> tuple[str, dict[str, float]]:
@@ -330,8 +310,6 @@ OPS: Final[Mapping[str, Op]] = {
     "lstm": _lstm,
     "constexpr_affine_dequantize": _affine_dequantize,
     "constexpr_lut_to_dense": _lut_to_dense,
-    "constexpr_blockwise_shift_scale": _blockwise_shift_scale,
-    "constexpr_cast": _constexpr_cast,
     "classify": _classify,
 }
 """MIL name -> function; constants are the program's own."""

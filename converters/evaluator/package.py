@@ -9,6 +9,7 @@ about it and its data, aligned to 64 bytes.
 
 import functools
 import importlib.util
+import math
 import struct
 import sys
 from collections.abc import Mapping
@@ -43,8 +44,6 @@ _BLOB_TYPES: Final[Mapping[int, str]] = {
     2: "fp32",
     3: "uint8",
     4: "int8",
-    8: "int4",
-    11: "uint4",
     14: "int32",
 }
 """The storage's own numbers of data types; our programs use no others."""
@@ -53,53 +52,34 @@ NUMPY_TYPES: Final[Mapping[str, type[np.generic]]] = {
     "fp16": np.float16,
     "fp32": np.float32,
     "int8": np.int8,
-    "int16": np.int16,
     "int32": np.int32,
     "uint8": np.uint8,
-    "uint16": np.uint16,
     "uint32": np.uint32,
     "bool": np.bool_,
-    "int4": np.int8,
-    "uint4": np.uint8,
 }
-"""MIL data type -> NumPy type of its values; 4-bit values take one byte each."""
+"""MIL data type -> NumPy type of its values."""
 
 
 def bits_of(dtype: str) -> int:
     """Return the bits that one value of a MIL data type takes in a file."""
-    return 4 if dtype in ("int4", "uint4") else 8 * np.dtype(NUMPY_TYPES[dtype]).itemsize
+    return 8 * np.dtype(NUMPY_TYPES[dtype]).itemsize
 
 
-def unpack_values(data: bytes, dtype: str, count: int) -> Array:
-    """Return `count` values of a MIL data type as their type in `NUMPY_TYPES`; the first of two 4-bit values is in the low half.
-
-    Raises:
-        RetvecLiteError: for more or fewer bytes, or a set bit that belongs to no value.
-    """
-    width = bits_of(dtype)
-    size = -(-count * width // 8)
+def values_in(data: bytes, dtype: str, shape: tuple[int, ...]) -> Array:
+    """Return the values of a MIL data type that bytes hold; raise RetvecLiteError for more or fewer of them than the shape has."""
+    size = math.prod(shape) * bits_of(dtype) // 8
     if len(data) != size:
-        raise RetvecLiteError(f"{count} values of {dtype} take {size} bytes, but {len(data)} are stored.")
-    if width >= 8:
-        return np.frombuffer(data, np.dtype(NUMPY_TYPES[dtype]).newbyteorder("<")).astype(NUMPY_TYPES[dtype])
-    packed = np.frombuffer(data, np.uint8)
-    values = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1).astype(np.int16)
-    if values[count:].any():
-        raise RetvecLiteError(f"The unused bits after {count} values of {dtype} are not zero.")
-    values = values[:count]
-    if dtype == "int4":
-        values -= 16 * (values > 7)
-    return np.asarray(values, NUMPY_TYPES[dtype])
+        raise RetvecLiteError(f"{list(shape)} values of {dtype} take {size} bytes, but {len(data)} are stored.")
+    return np.frombuffer(data, np.dtype(NUMPY_TYPES[dtype]).newbyteorder("<")).astype(NUMPY_TYPES[dtype]).reshape(shape)
 
 
 @dataclass(frozen=True)
 class Blob:
-    """One array of a weight file: MIL data type, first byte, number of bytes, unused bits in the last byte."""
+    """One array of a weight file: MIL data type, first byte, number of bytes."""
 
     dtype: str
     start: int
     size: int
-    unused_bits: int
 
 
 class WeightFile:
@@ -142,14 +122,12 @@ class WeightFile:
         if offset not in self.blobs:
             raise RetvecLiteError(f"{self.name} has no array at offset {offset}.")
         blob = self.blobs[offset]
-        count = int(np.prod(shape, dtype=np.int64))
-        if blob.dtype != dtype or count * bits_of(dtype) + blob.unused_bits != 8 * blob.size:
+        if blob.dtype != dtype:
             raise RetvecLiteError(
-                f"The model declares {count} values of {dtype} at offset {offset} of {self.name}, "
-                f"where {blob.size} bytes of {blob.dtype} are stored."
+                f"The model declares {dtype} at offset {offset} of {self.name}, where {blob.dtype} is stored."
             )
         self._unread.discard(offset)
-        return unpack_values(self._data[blob.start : blob.start + blob.size], dtype, count).reshape(shape)
+        return values_in(self._data[blob.start : blob.start + blob.size], dtype, shape)
 
     def check_all_read(self) -> None:
         """Raise RetvecLiteError when some array was never read: running the model proves nothing about it."""
@@ -170,9 +148,9 @@ class WeightFile:
             raise RetvecLiteError(
                 f"The data of {what} ({size} bytes from {start}) are outside of the file of {len(self._data)} bytes."
             )
-        if start - place - _ENTRY.size >= _ALIGNMENT or unused > 7:
+        if start - place - _ENTRY.size >= _ALIGNMENT or unused:
             raise RetvecLiteError(f"The data of {what} do not follow their description but start at {start}.")
-        return Blob(_BLOB_TYPES[number], start, size, unused)
+        return Blob(_BLOB_TYPES[number], start, size)
 
     def _check_zeros(self, start: int, end: int) -> None:
         if any(self._data[start:end]):

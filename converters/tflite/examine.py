@@ -189,7 +189,7 @@ class SignatureExam:
 
     def checks(self, recipe: Recipe) -> list[Check]:
         """Return one check for each thing compared."""
-        same = recipe.parity_tolerance if recipe.dynamic else SAME
+        same = recipe.parity_tolerance if recipe.formats["tflite"].eight_bit else SAME
         bounds = {"slots": 0.0, f"as {CLASSIFY}": same}
         found = self._stages.checks(recipe)
         for name, differences in self._found.items():
@@ -249,7 +249,7 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
         decision=artifact.decision,
         tensors=artifact.metadata.get("tensors"),
     )
-    check_operators(model, recipe.newer_operators)
+    check_operators(model, recipe.bits)
     listed, found = list(artifact.signatures), signatures_of(model)
     if listed != found:
         raise RetvecLiteError(

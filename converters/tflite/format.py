@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 
 from retvec_lite.arguments import checked
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.format import About, Contents, Draft, Format, Options, about, details
+from retvec_lite.converters.format import About, Contents, Draft, Format, about, details
 from retvec_lite.converters.parity import ArtifactResult
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
@@ -68,11 +68,7 @@ class TFLite(Format):
 
     name = "tflite"
     suffix = ".tflite"
-    options: ClassVar[Options] = {"embed": False, "android": None}
     runtimes: ClassVar[Mapping[str, str]] = {name: f"{name} is not installed" for name in RUNTIMES}
-
-    def check(self, recipes: Sequence[Recipe], options: Options) -> None:
-        self.require_runtime()
 
     def require_runtime(self) -> None:
         require_runtimes()
@@ -81,22 +77,16 @@ class TFLite(Format):
         installed = installed_runtimes()
         return tuple(name for name in RUNTIMES if name not in installed)
 
-    def facts(self, recipe: Recipe) -> Recipe:
-        return recipe
-
     def golden_key(self, recipe: Recipe) -> str:
         """Return the recipe's name alone, as the first format may."""
         return recipe.name
 
-    def rounds_activations(self, recipe: Recipe) -> bool:
-        return recipe.dynamic
-
     def open(self, path: Path) -> TFLiteFile:
         return TFLiteFile(path)
 
-    def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], embed: bool = False) -> Iterator[Draft]:
         """Make the artifacts; the graph is converted once."""
-        graph = convert(model, options["embed"])
+        graph = convert(model, embed)
         for recipe in recipes:
             write = functools.partial(_write, quantize(graph, recipe.name), model, recipe)
             yield Draft(recipe, dict([recipe.oldest_runtime]), write)

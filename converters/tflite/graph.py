@@ -39,11 +39,13 @@ registered 10, and the convolutions at 6, not 7: the newest version is an int4 k
 custom and Flex operators, variables and hash tables (a frozen graph has none), control flow, random numbers, strings.
 """
 
+_OF_FOUR_BITS: Final[Mapping[str, int]] = {**ALLOWED, "FULLY_CONNECTED": 12, "DEQUANTIZE": 6}
+"""What files of 4-bit weights may use as well: only current LiteRT computes these correctly."""
 
 NETWORK_INPUT: Final = "bits"
 """The inner tensor that the network computes from."""
 
-BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int4": 4}
+BITS: Final[Mapping[str, int]] = {"float32": 32, "int8": 8, "int4": 4}
 """Types of the network's weights -> bits per value."""
 
 
@@ -67,9 +69,9 @@ def operators(model: Any) -> list[tuple[str, int, int]]:
     return [(name, version, count) for (name, version), count in sorted(counts.items())]
 
 
-def check_operators(model: Any, newer: Mapping[str, int] | None = None) -> None:
-    """Raise RetvecLiteError for operators that are not allowed; `newer` are versions that a recipe allows as well."""
-    allowed = {**ALLOWED, **(newer or {})}
+def check_operators(model: Any, bits: int = 32) -> None:
+    """Raise RetvecLiteError for operators that are not allowed in a file of weights with so many bits."""
+    allowed = _OF_FOUR_BITS if bits == 4 else ALLOWED
     refused = [
         f"{name} version {version} ({count}x)"
         for name, version, count in operators(model)
@@ -148,7 +150,7 @@ def constants(model: Any, graph: Any) -> list[Constant]:
     return [
         Constant(tensor.name or "", values_of(model, tensor), BITS[dtype_of(tensor)])
         for tensor, _ in _stored(model, graph)
-        if dtype_of(tensor) in ("float32", "float16") or (dtype_of(tensor) in BITS and scales_of(tensor).size)
+        if dtype_of(tensor) == "float32" or (dtype_of(tensor) in BITS and scales_of(tensor).size)
     ]
 
 

@@ -7,7 +7,6 @@ the matrices behind the tensor `bits` and sets the operator versions that the sc
 compute them then refuses the file instead of guessing.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,31 +15,23 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.recipes import Recipe, find_recipe
+from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT, behind, check_operators, has_network, operator_name
-
-_LSTM: Final = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
 _WEIGHTS: Final[Mapping[str, tuple[range, int]]] = {
     "FULLY_CONNECTED": (range(1, 2), 0),
     "CONV_2D": (range(1, 2), 0),
     "DEPTHWISE_CONV_2D": (range(1, 2), 3),
-    _LSTM: (range(1, 9), 0),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (range(1, 9), 0),
 }
 """Operator -> which inputs are matrices, and which of their axes is that of the outputs (one scale for each)."""
 
-_DYNAMIC_VERSION: Final[Mapping[tuple[str, str], int]] = {
-    ("FULLY_CONNECTED", "int8"): 12,
-    ("FULLY_CONNECTED", "int4"): 12,
-    ("CONV_2D", "int8"): 5,
-    (_LSTM, "int8"): 2,
-}
-"""Operators with a kernel for float32 inputs and integer weights -> its version.
+_EIGHT_BIT: Final = "FULLY_CONNECTED"
+"""The operator that rounds its inputs to 8 bits in files of 4: its kernel multiplies integers, with one scale for each output."""
 
-One scale per output, except for the LSTM: its kernel reads only the first scale and computes nonsense when there are more.
-The schema's tool gives int4 weights no version of their own; 12 keeps them away from runtimes that are older than the kernel.
-"""
+_EIGHT_BIT_VERSION: Final = 12
+"""The version of that kernel. The schema's tool gives int4 weights no version of their own; this one keeps them away from older runtimes."""
 
 _CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
 """Ends of the 4-bit range that are tried, as shares of a row's largest value; the one with the least squared error wins."""
@@ -48,7 +39,7 @@ _CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
 
 @dataclass(frozen=True)
 class _Stored:
-    """A quantized matrix as the file stores it."""
+    """A quantized matrix as the file stores it; `kind` is the schema's name of its type."""
 
     kind: str
     data: bytes
@@ -67,19 +58,19 @@ def quantize(model: bytes, recipe: str) -> bytes:
         RetvecLiteError: for an unknown recipe, a network without a tensor `bits`, or an operator that is not allowed.
     """
     chosen = find_recipe(recipe)
-    if chosen.weights == "float32":
+    if chosen.bits == 32:
         return model
     edited = read_model(model)
     matrices: _Matrices = {}
     for graph in edited.subgraphs:
         network = behind(graph, find_tensor(graph, NETWORK_INPUT)) if has_network(graph) else frozenset()
-        _GraphQuantizer(edited, graph, chosen, matrices).rewrite(network)
+        _GraphQuantizer(edited, graph, chosen.bits, matrices).rewrite(network)
     quantized = pack(edited)
-    check_operators(edited, chosen.newer_operators)
+    check_operators(edited, chosen.bits)
     return quantized
 
 
-def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np.int8], Floats]:
+def to_grid(values: Floats, bits: int, axis: int) -> tuple[npt.NDArray[np.int8], Floats]:
     """Return symmetric integers and scales for a matrix: values ~ integers * scales.
 
     Weights that already lie on a 4-bit grid (trained for it: -7..7 times one number per output) are recognized and kept exactly,
@@ -88,12 +79,12 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
     Args:
         values: float32 matrix.
         bits: 8 or 4.
-        axis: one scale for each index of this axis; None: one for all.
+        axis: that of the outputs, each of which has a scale.
 
     Returns:
-        int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`, or `[1]`.
+        int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`.
     """
-    rows = values.reshape(1, -1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+    rows = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
     largest = np.abs(rows).max(axis=1)
     seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
     # Multiplying training's step by seven and dividing by seven may move it by one unit in the last place.
@@ -113,26 +104,22 @@ def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np
         better = error < best
         best[better], scales[better] = error[better], scale[better]
         integers[better] = rounded[better].astype(np.int8)
-    if axis is None:
-        return integers.reshape(values.shape), scales
     moved = np.moveaxis(values, axis, 0).shape
     return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales
 
 
-_Matrices = dict[tuple[int, tuple[int, ...], str, int | None], _Stored]
-"""Matrices that the graphs of one model share, rounded once, by buffer, shape, data type and axis."""
+_Key = tuple[int, tuple[int, ...], int]
+_Matrices = dict[_Key, _Stored]
+"""Matrices that the graphs of one model share, rounded once, by buffer, shape and bits. Equal contents share a buffer, whatever their shapes."""
 
 
 class _GraphQuantizer:
     """Edits one graph; a matrix that several operators share is stored once."""
 
-    def __init__(self, model: Any, graph: Any, recipe: Recipe, matrices: _Matrices) -> None:
+    def __init__(self, model: Any, graph: Any, bits: int, matrices: _Matrices) -> None:
         self._model = model
         self._graph = graph
-        self._of_network = recipe
-        self._beside = dataclasses.replace(
-            recipe, dynamic=False, weights="int8" if recipe.weights == "int4" else recipe.weights
-        )
+        self._bits = bits
         self._matrices = matrices
         self._stored: dict[_Key, int] = {}
         self._floats: dict[_Key, int] = {}
@@ -152,37 +139,27 @@ class _GraphQuantizer:
         # from fewer bits (probabilities off by 8e-3 in 24 slots of 128, correct without XNNPACK).
         if name not in _WEIGHTS:
             return []
-        recipe = self._of_network if of_network else self._beside
         places, axis = _WEIGHTS[name]
         inputs = np.array(operator.inputs)
         added: list[Any] = []
-        version = None
         for place in places:
-            values = self._constant(inputs[place])
+            index = inputs[place]
+            values = self._constant(index)
             if values is None or not (of_network or (values != np.rint(values)).any()):
                 continue
-            kind = recipe.weights
-            if kind == "int4" and name == "FULLY_CONNECTED" and values.shape[-1] % 2:
-                # XNNPACK does not take an odd number of 4-bit inputs and leaves them to a kernel that is several times slower.
-                kind = "int8"
-            version = _DYNAMIC_VERSION.get((name, kind)) if recipe.dynamic else None
-            index, buffer = inputs[place], self._graph.tensors[inputs[place]].buffer
-            if version is not None:
-                stored = self._rounded(buffer, values, kind, None if name == _LSTM else axis)
-                inputs[place] = self._store(index, stored)
+            # XNNPACK does not take an odd number of 4-bit inputs and leaves them to a kernel that is several times slower.
+            is_odd = name == _EIGHT_BIT and values.shape[-1] % 2
+            bits = 8 if is_odd or not of_network else self._bits
+            key = (int(self._graph.tensors[index].buffer), values.shape, bits)
+            if key not in self._matrices:
+                self._matrices[key] = _rounded(values, bits, axis)
+            if self._bits == 4 and of_network and name == _EIGHT_BIT:
+                inputs[place] = self._store(index, key)
+                operator.opcodeIndex = self._operator_code(name, _EIGHT_BIT_VERSION)
             else:
-                inputs[place] = self._dequantized(index, self._rounded(buffer, values, kind, axis), added)
-        if version is not None:
-            operator.opcodeIndex = self._operator_code(name, version)
+                inputs[place] = self._dequantized(index, key, added)
         operator.inputs = inputs
         return added
-
-    def _rounded(self, buffer: int, values: Floats, kind: str, axis: int | None) -> _Stored:
-        """Return the values of a buffer stored as `kind`."""
-        key = (buffer, values.shape, kind, axis)
-        if key not in self._matrices:
-            self._matrices[key] = _half(values) if kind == "float16" else _integers(values, kind, axis)
-        return self._matrices[key]
 
     def _constant(self, index: int) -> Floats | None:
         """Return a stored float32 tensor's values; None for any other tensor."""
@@ -194,19 +171,17 @@ class _GraphQuantizer:
             return None
         return np.frombuffer(bytes(data), "<f4").reshape(tensor.shape)
 
-    def _store(self, index: int, stored: _Stored) -> int:
+    def _store(self, index: int, key: _Key) -> int:
         """Return the index of the constant that replaces tensor `index`; make it when there is none yet."""
-        tensor = self._graph.tensors[index]
-        key = _key(tensor, stored)
         if key not in self._stored:
-            self._stored[key] = self._add_tensor(tensor, "", stored.kind)
+            stored = self._matrices[key]
+            self._stored[key] = self._add_tensor(self._graph.tensors[index], "", stored.kind)
             made = self._graph.tensors[-1]
             made.buffer = add_buffer(self._model, stored.data)
-            if stored.scales.size:
-                made.quantization = schema().QuantizationParametersT()
-                made.quantization.scale = stored.scales
-                made.quantization.zeroPoint = np.zeros(stored.scales.size, np.int64)
-                made.quantization.quantizedDimension = stored.axis
+            made.quantization = schema().QuantizationParametersT()
+            made.quantization.scale = stored.scales
+            made.quantization.zeroPoint = np.zeros(stored.scales.size, np.int64)
+            made.quantization.quantizedDimension = stored.axis
         return self._stored[key]
 
     def _add_tensor(self, like: Any, suffix: str, kind: str) -> int:
@@ -217,16 +192,16 @@ class _GraphQuantizer:
         self._graph.tensors.append(made)
         return len(self._graph.tensors) - 1
 
-    def _dequantized(self, index: int, stored: _Stored, added: list[Any]) -> int:
+    def _dequantized(self, index: int, key: _Key, added: list[Any]) -> int:
         """Return the index of the stored tensor's float32 values; a new DEQUANTIZE operator is put into `added`."""
-        source = self._store(index, stored)
-        key = _key(self._graph.tensors[index], stored)
+        source = self._store(index, key)
         if key not in self._floats:
             generated = schema()
             self._floats[key] = self._add_tensor(self._graph.tensors[index], "/float32", "FLOAT32")
-            versions = {"FLOAT16": 3, "INT4": 6, "INT8": 5 if stored.scales.size > 1 else 2}
+            stored = self._matrices[key]
+            version = 6 if stored.kind == "INT4" else 5 if stored.scales.size > 1 else 2
             operator = generated.OperatorT()
-            operator.opcodeIndex = self._operator_code("DEQUANTIZE", versions[stored.kind])
+            operator.opcodeIndex = self._operator_code("DEQUANTIZE", version)
             operator.inputs = np.array([source], np.int32)
             operator.outputs = np.array([self._floats[key]], np.int32)
             operator.builtinOptionsType = generated.BuiltinOptions.DequantizeOptions
@@ -247,23 +222,15 @@ class _GraphQuantizer:
         return len(self._model.operatorCodes) - 1
 
 
-_Key = tuple[int, tuple[int, ...], str, int]
+def _rounded(values: Floats, bits: int, axis: int) -> _Stored:
+    integers, scales = to_grid(values, bits, axis)
+    if bits == 8:
+        return _Stored("INT8", integers.tobytes(), scales, axis)
+    return _Stored("INT4", pack_nibbles(integers.view(np.uint8)).tobytes(), scales, axis)
 
 
-def _key(tensor: Any, stored: _Stored) -> _Key:
-    """Tell the quantized forms of one graph's tensors apart: equal contents share a buffer, whatever their shapes."""
-    return int(tensor.buffer), tuple(map(int, tensor.shape)), stored.kind, len(stored.scales)
-
-
-def _half(values: Floats) -> _Stored:
-    return _Stored("FLOAT16", values.astype("<f2").tobytes(), np.zeros(0, np.float32), 0)
-
-
-def _integers(values: Floats, kind: str, axis: int | None) -> _Stored:
-    integers, scales = to_grid(values, 4 if kind == "int4" else 8, axis)
-    if kind == "int8":
-        return _Stored("INT8", integers.tobytes(), scales, axis or 0)
-    nibbles = integers.reshape(-1).view(np.uint8) & 0x0F
-    if nibbles.size % 2:
-        nibbles = np.append(nibbles, np.uint8(0))
-    return _Stored("INT4", (nibbles[0::2] | nibbles[1::2] << 4).tobytes(), scales, axis or 0)
+def pack_nibbles(values: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Pack the low halves of bytes, two a byte, the first in the low half; zeros fill the last one."""
+    flat = values.reshape(-1) & 15
+    flat = np.append(flat, np.zeros(flat.size % 2, np.uint8))
+    return (flat[0::2] | flat[1::2] << 4).astype(np.uint8)

@@ -27,7 +27,7 @@ _CARD: Final = {
     "description": "Released RETVec v1 word embedding, imported.",
     "source": "https://github.com/google-research/retvec",
     "licence": "Apache-2.0",
-    "use": 'Parity with published vectors needs overflow="truncate" and words split at white space only.',
+    "use": "Published vectors are those of words cut after 16 characters and split at white space only.",
 }
 
 

@@ -3,7 +3,7 @@
 import argparse
 
 from retvec_lite.converters.format import ALL, FORMATS
-from retvec_lite.converters.recipes import DEFAULT_IOS, DEFAULT_RECIPE, IOS_VERSIONS, RECIPES
+from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
 
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
@@ -32,20 +32,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
         choices=RECIPES,
         metavar="NAME",
         help=f"one or several (default: {DEFAULT_RECIPE}): "
-        + "; ".join(f"{recipe.name}: {recipe.description}" for recipe in RECIPES.values()),
-    )
-    parser.add_argument(
-        "--ios",
-        type=int,
-        default=DEFAULT_IOS,
-        metavar="VERSION",
-        help=f"oldest iOS of the .mlpackages: {', '.join(map(str, IOS_VERSIONS))} (default: {DEFAULT_IOS})",
-    )
-    parser.add_argument(
-        "--block",
-        type=int,
-        metavar="N",
-        help="number of weights that share a scale in an int4 .mlpackage for iOS 18 (default: all of an output)",
+        + "; ".join(f"{recipe.name}: {recipe.formats['tflite'].description}" for recipe in RECIPES.values()),
     )
     parser.add_argument(
         "--embed",
@@ -67,8 +54,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Export, and print what came out; what could not be made is an error behind it."""
-    from retvec_lite.converters.export import export_model
-    from retvec_lite.converters.report import IncompleteExportError
+    from retvec_lite.converters.export import IncompleteExportError, export_model
     from retvec_lite.model.weight_files import load_trained_model
     from retvec_lite.terminal import watched
 

@@ -102,22 +102,16 @@ class CharacterTable(NamedTuple):
 
 
 @functools.cache
-def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only: bool = False) -> CharacterTable:
-    """Build the table.
-
-    Args:
-        unspaced: the keys of `UNSPACED` that have a rule, in their order: classes from 2 on.
-        drops_ignored: whether rule 2a applies.
-        letters_only: whether everything else separates.
-    """
+def character_table(letters_only: bool = False) -> CharacterTable:
+    """Build the table; the scripts of `UNSPACED` have the classes from 2 on. With `letters_only` everything else separates."""
     size = MAX_CODE_POINT + 1
     alphabet, other, latin = (_flags(ranges, size) for ranges in (ALPHABETS, OTHER_SCRIPTS, LATIN))
     like = np.zeros(size, bool)
     like[list(lookalikes())] = True
     latin &= alphabet
     classes = np.ones(size, np.float32)
-    for place, name in enumerate(unspaced, start=2):
-        classes[_flags(UNSPACED[name], size)] = place
+    for place, ranges in enumerate(UNSPACED.values(), start=2):
+        classes[_flags(ranges, size)] = place
     classes[_flags((*SIGNS, *SYMBOLS), size)] = SIGN
     classes[ord("0") : ord("9") + 1] = DIGIT
     classes[alphabet | like] = -1.0
@@ -156,8 +150,7 @@ def character_table(unspaced: tuple[str, ...], drops_ignored: bool, letters_only
         separators |= weight == 0
     facts[separators, :2] = 0
     facts[separators, 4:] = (ALWAYS, 0, 1, 1)
-    if drops_ignored:
-        facts[_flags(IGNORED, size)] = (0, 0, 0, 0, ALWAYS, 0, 0, 0)
+    facts[_flags(IGNORED, size)] = (0, 0, 0, 0, ALWAYS, 0, 0, 0)
     return _table(facts)
 
 

@@ -25,6 +25,7 @@ from retvec_lite.contract import (
     BITS,
     INVISIBLE,
     MAX_CODE_POINT,
+    PIECES,
     REPLACEMENT,
     SEPARATING,
     UNSPACED,
@@ -35,7 +36,7 @@ from retvec_lite.model.graph_ops import earlier, gather_in_rows, later, scatter_
 from retvec_lite.model.normal_form_graph import normal_text
 
 _INVISIBLE, _SEPARATOR, _SPACED = range(3)
-"""The classes in the table; then one for each unspaced script with a rule. After the lookup, 1 is subtracted, so that
+"""The classes in the table; then one for each unspaced script. After the lookup, 1 is subtracted, so that
 separators are 0 and spaced text is 1."""
 
 _PAGE: Final = 256
@@ -69,7 +70,8 @@ def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
         int32 `[batch, max_words, word_length]`. A slot is empty exactly when its first code point is 0.
     """
     length, slots, width = config.max_chars, config.max_words, config.word_length
-    rules = _rules(config)
+    # How runs of each class are cut, from class 1 on.
+    rules = [Piece(width, width), *PIECES.values()]
     classes = tf.floor(text * (1.0 / _CLASS))
     start = _starts_piece(classes, rules)
 
@@ -87,8 +89,7 @@ def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     window_classes = tf.floor(window * (1.0 / _CLASS))
     own = window_classes[:, :, :1]
     foreign = tf.abs(window_classes - own)
-    if any(rule.length < width for rule in rules):
-        foreign += tf.nn.relu((columns + 1.0) - _by_class(own, [rule.length for rule in rules]))
+    foreign += tf.nn.relu((columns + 1.0) - _by_class(own, [rule.length for rule in rules]))
     # A cumulative sum of what does not belong to the piece: 0 up to its last column. Written as a matrix product, which
     # XNNPACK supports; its factors are small integers.
     behind = tf.matmul(tf.reshape(foreign, [-1, width]), np.triu(np.ones((width, width), np.float32)))
@@ -132,7 +133,7 @@ def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     """
     if config.contract_version > 1:
         return normal_text(codepoints, config)
-    table = _class_table(tuple(name for name in UNSPACED if getattr(config, name)), config.drop_invisible)
+    table = _class_table()
     # Shift by one page, so that negative values lie on page 0.
     shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
     page = tf.floor(shifted * (1.0 / _PAGE))
@@ -143,8 +144,6 @@ def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     chars += invalid * (REPLACEMENT - chars)
     word_classes = tf.nn.relu(classes - _SEPARATOR)
     text = chars * tf.minimum(word_classes, 1.0) + word_classes * _CLASS
-    if not config.drop_invisible:
-        return text
     # Dropped characters are zero already, so they add nothing to the character that takes their place.
     kept = to_int(tf.minimum(classes, 1.0))
     return scatter_in_rows(tf.cumsum(kept, axis=1, exclusive=True), text)
@@ -184,13 +183,6 @@ def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
     return tf.minimum(tf.maximum(tf.minimum(on_step, may_start), is_first), tf.minimum(classes, 1.0))
 
 
-def _rules(config: EncoderConfig) -> list[Piece]:
-    """Return how runs of each class are cut, from class 1 on."""
-    never = 1 << 30
-    spaced = Piece(config.word_length, never if config.overflow == "truncate" else config.word_length)
-    return [spaced, *(getattr(config, name) for name in UNSPACED if getattr(config, name))]
-
-
 def _by_class(classes: tf.Tensor, values: Sequence[float]) -> tf.Tensor | float:
     """Look up a value per class, from class 1 on; undefined for class 0. Avoids a gather, the slowest op."""
     usual = np.float32(Counter(values).most_common(1)[0][0])
@@ -211,13 +203,12 @@ def _is_class(classes: tf.Tensor, key: int, last: int) -> tf.Tensor:
 
 
 @functools.cache
-def _class_table(unspaced: tuple[str, ...], drops_invisible: bool) -> _ClassTable:
+def _class_table() -> _ClassTable:
     classes = np.full(MAX_CODE_POINT + 1, _SPACED, np.uint8)
     classes[[*SEPARATING]] = _SEPARATOR
-    if drops_invisible:
-        classes[list(INVISIBLE)] = _INVISIBLE
-    for place, name in enumerate(unspaced, start=1):
-        for first, last in UNSPACED[name]:
+    classes[list(INVISIBLE)] = _INVISIBLE
+    for place, ranges in enumerate(UNSPACED.values(), start=1):
+        for first, last in ranges:
             classes[first : last + 1] = _SPACED + place
     pages = classes.reshape(-1, _PAGE)
     valid = np.ones(len(pages), bool)

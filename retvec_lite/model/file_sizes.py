@@ -18,7 +18,7 @@ from retvec_lite.meaning import PROJECTION
 from retvec_lite.runtime.artifact import full_signature, short_signatures
 from retvec_lite.runtime.retvec_file import ALIGN, LANES, PACK
 
-RECIPE_BITS: Final[Mapping[str, int]] = {"float32": 32, "float16": 16, "int8": 8, "int8-dynamic": 8, "int4": 4}
+RECIPE_BITS: Final[Mapping[str, int]] = {"float32": 32, "int8": 8, "int4": 4}
 """Recipe -> bits of a weight of the network. N-grams and meaning take 8 in every recipe, biases 32."""
 
 LARGEST: Final = "int8"
@@ -87,13 +87,11 @@ def describe_sizes(sizes: Mapping[str, int]) -> str:
 
     Example:
         >>> from retvec_lite.model.file_sizes import describe_sizes
-        >>> describe_sizes({"float32": 3_612_000, "int8": 953_000, "int8-dynamic": 953_000})
-        'A .tflite will take about 3,612 kB as float32, 953 kB as int8 and int8-dynamic.'
+        >>> describe_sizes({"float32": 3_612_000, "int8": 953_000, "int4": 801_000})
+        'A .tflite will take about 3,612 kB as float32, 953 kB as int8, 801 kB as int4.'
     """
-    recipes: dict[str, list[str]] = {}
-    for recipe in (name for name in RECIPE_BITS if name in sizes):  # a saved classifier has them sorted by name
-        recipes.setdefault(f"{sizes[recipe] / 1000:,.0f} kB", []).append(recipe)
-    found = (f"{size} as {' and '.join(names)}" for size, names in recipes.items())
+    # A saved classifier has them sorted by name, and those of earlier releases more recipes.
+    found = (f"{sizes[recipe] / 1000:,.0f} kB as {recipe}" for recipe in RECIPE_BITS if recipe in sizes)
     return f"A .tflite will take about {', '.join(found)}."
 
 

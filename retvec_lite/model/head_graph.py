@@ -52,9 +52,9 @@ def word_features(vectors: tf.Tensor, head: HeadSpec, weights: Tensors) -> tf.Te
     match head:
         case LinearHead():
             return vectors
-        case CnnHead(region=1):
+        case CnnHead():
             return gelu(dense(_word(vectors, weights), weights, "head/region"))
-        case PoolHead() | CnnHead():
+        case PoolHead():
             return _word(vectors, weights)
         case RnnHead() | BertHead():
             return dense(_word(vectors, weights), weights, "head/projection")
@@ -117,8 +117,6 @@ def _mean(present: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
 
 def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
     hidden = values
-    if head.region > 1:
-        hidden = gelu(dense(tf.concat(neighbours(values, head.region), axis=-1), weights, "head/region")) * used
     for block in range(head.blocks):
         name = f"head/block_{block}"
         depthwise = weights[f"{name}/depthwise"]

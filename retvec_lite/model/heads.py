@@ -39,6 +39,8 @@ class HeadSpec:
     """
 
     name: ClassVar[str]
+    fixed: ClassVar[Mapping[str, int]] = {}
+    """Sizes that files name and that have one value."""
 
     def __post_init__(self) -> None:
         for field, size in dataclasses.asdict(self).items():
@@ -54,7 +56,7 @@ class HeadSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready fields, which `head_from_dict` turns into an equal object."""
-        return {"name": self.name, **dataclasses.asdict(self)}
+        return {"name": self.name, **dataclasses.asdict(self), **self.fixed}
 
     def initial_weights(self, rng: np.random.Generator, inputs: int, classes: int, max_words: int) -> WeightDict:
         """Return random starting weights, see `initial`."""
@@ -86,26 +88,21 @@ class PoolHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class CnnHead(HeadSpec):
-    """Dense layers for a word and for a region of words, then residual separable convolutions and pooling by two.
+    """Two dense layers per word, then residual separable convolutions and pooling by two.
 
-    After DPCNN (Johnson and Zhang, ACL 2017): region embedding, convolution blocks with shortcuts, pooling by two.
+    After DPCNN (Johnson and Zhang, ACL 2017) with regions of one word: convolution blocks with shortcuts, pooling by two.
     """
 
     name: ClassVar[str] = "cnn"
+    fixed: ClassVar[Mapping[str, int]] = {"region": 1}
     hidden: int = 512
     filters: int = 256
     blocks: int = 2
-    region: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.region % 2 == 0:
-            raise RetvecLiteError(f"The region of the head cnn must be an odd number of words, not {self.region}.")
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
         shapes = _dense("head/word", inputs, self.hidden)
-        shapes |= _dense("head/region", self.region * self.hidden, self.filters)
+        shapes |= _dense("head/region", self.hidden, self.filters)
         for block in range(self.blocks):
             shapes[f"head/block_{block}/depthwise"] = (3, self.filters)
             shapes |= _dense(f"head/block_{block}/pointwise", self.filters, self.filters)
@@ -194,11 +191,17 @@ def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
     name = sizes.pop("name", None)
     if not isinstance(name, str) or name not in _KNOWN:
         raise RetvecLiteError(f"Unknown head {shown(name)}. Choose one of {', '.join(_KNOWN)}.")
-    expected = [field.name for field in dataclasses.fields(_KNOWN[name])]
+    fixed = _KNOWN[name].fixed
+    expected = [*(field.name for field in dataclasses.fields(_KNOWN[name])), *fixed]
     if set(sizes) != set(expected):
         raise RetvecLiteError(
             f"The head {name} needs the sizes {', '.join(expected)}, not {shown(', '.join(sizes) or 'none')}."
         )
+    for size, value in fixed.items():
+        if type(sizes[size]) is not int or sizes.pop(size) != value:
+            raise RetvecLiteError(
+                f"The {size} of the head {name} must be {value}, not {shown(fields[size])}: train the classifier again."
+            )
     return _KNOWN[name](**sizes)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import tensorflow as tf
 
-from retvec_lite.contract import MAX_CODE_POINT, UNSPACED, EncoderConfig
+from retvec_lite.contract import MAX_CODE_POINT, EncoderConfig
 from retvec_lite.model.character_table import (
     CLASS,
     DIGIT,
@@ -45,18 +45,15 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     Returns:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
-    unspaced = tuple(name for name in UNSPACED if getattr(config, name))
-    table = character_table(unspaced, config.drop_invisible, config.letters_only)
+    table = character_table(config.letters_only)
     kind = _kinds(codepoints, table)
     if config.letters_only:
         kind = _without_technical(kind, table)
     own = to_float(codepoints) - tf.gather(table.target, kind)
     group = to_int(tf.gather(table.group, kind))
     text = tf.gather(table.base, kind) + own * _keeps(group, table)
-    if config.drop_invisible:
-        # Dropped characters are zero already, so they add nothing to the character that takes their place.
-        text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, group), axis=1, exclusive=True), text)
-    return _joined(text)
+    # Dropped characters are zero already, so they add nothing to the character that takes their place.
+    return _joined(scatter_in_rows(tf.cumsum(tf.gather(table.kept, group), axis=1, exclusive=True), text))
 
 
 def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:

@@ -157,8 +157,7 @@ def _neighbours(values: Floats, count: int = 3) -> Floats:
 
 
 def _cnn(values: Floats, mask: Mask, head: CnnHead, weights: Weights) -> tuple[Floats, Mask]:
-    region = np.concatenate(list(_neighbours(values, head.region)), axis=1)
-    hidden = gelu(dense(region, weights, "head/region")) * mask[:, None]
+    hidden = gelu(dense(values, weights, "head/region")) * mask[:, None]
     for block in range(head.blocks):
         name = f"head/block_{block}"
         mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)

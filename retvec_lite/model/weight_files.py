@@ -16,11 +16,11 @@ from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.foreign import read_whole, require_size
+from retvec_lite.foreign import require_size
 from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, head_from_dict, ngram_shapes
-from retvec_lite.model.training_facts import check_facts
+from retvec_lite.model.report import check_facts
 from retvec_lite.model.weight_checks import check_finite, check_names
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
@@ -34,9 +34,6 @@ LAYERS: Final = ("dense_0", "dense_1", "dense_2")
 
 CLASSIFIER_FORMAT: Final = "retvec-lite-classifier"
 CLASSIFIER_VERSION: Final = 1
-LABELS_FILE: Final = "labels.txt"
-REPORT_FILE: Final = "training.json"
-"""The files beside a classifier, for people and other programs."""
 _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dict, "training": dict}
 """The parts of a classifier's description and their JSON types."""
 
@@ -252,43 +249,7 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         meaning,
     )
     _check_model(file, model)
-    if path.is_dir():
-        _check_copies(path, model)
     return model
-
-
-def _check_copies(folder: Path, model: TrainedModel) -> None:
-    """Check that what a trained folder says beside the weights is what they say; a file that is missing says nothing."""
-    for name, is_right in (
-        (LABELS_FILE, lambda text: text.splitlines() == list(model.labels)),
-        (REPORT_FILE, lambda text: _is_report_of(parse_json(text, REPORT_FILE), model)),
-    ):
-        try:
-            content = read_whole(folder / name)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise RetvecLiteError(f"Cannot read {folder / name}: {error.strerror or error}.") from error
-        try:
-            if is_right(content.decode()):
-                continue
-        except (ValueError, LookupError, AttributeError, TypeError, RetvecLiteError):
-            pass
-        raise RetvecLiteError(
-            f"{folder / name} is damaged, or belongs to another classifier than {CLASSIFIER_FILE}. Copy the folder again, or remove "
-            "this file, which is a copy for people."
-        )
-
-
-def _is_report_of(found: Any, model: TrainedModel) -> bool:
-    """Return whether a report is about a model. Some of its scores are nowhere else."""
-    expected = {**model.training, "labels": list(model.labels)}
-    scores = expected.pop("validation", {})
-    return all(found[name] == value for name, value in expected.items()) and all(
-        found["validation"][rate].get(name, value) == value
-        for rate, row in scores.items()
-        for name, value in row.items()
-    )
 
 
 def _exported(path: Path) -> RetvecLiteError:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig
+from retvec_lite.contract import PIECES, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
 
@@ -253,11 +253,11 @@ def settings_of(config: EncoderConfig) -> dict[str, int]:
         "max_chars": config.max_chars,
         "max_words": config.max_words,
         "word_length": config.word_length,
-        "truncates": int(config.overflow == "truncate"),
-        "drop_invisible": int(config.drop_invisible),
+        "truncates": 0,
+        "drop_invisible": 1,
         "letters_only": int(config.letters_only),
     }
-    for script in ("han", "kana", "sea"):
-        piece = getattr(config, f"{script}_piece")
-        found[f"{script}_length"], found[f"{script}_step"] = (0, 0) if piece is None else piece
+    for script, piece in PIECES.items():
+        name = script.removesuffix("_piece")
+        found[f"{name}_length"], found[f"{name}_step"] = piece
     return found

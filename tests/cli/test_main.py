@@ -3,7 +3,6 @@ import errno
 import importlib
 import io
 import json
-import os
 import re
 import subprocess
 import sys

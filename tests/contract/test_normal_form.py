@@ -48,10 +48,6 @@ def test_marks_that_form_no_letter_are_dropped_and_others_stay() -> None:
         assert normal(word) == unicodedata.normalize("NFC", word)
 
 
-def test_nothing_is_dropped_where_a_classifier_keeps_it() -> None:
-    assert normalize([0x61, 0x200B, 0x62], SEPARATING, drop_ignored=False) == [0x61, 0x200B, 0x62]
-
-
 @pytest.mark.parametrize(
     "disguised",
     ["Ｈｅｌｌｏ", "𝐇𝐞𝐥𝐥𝐨", "ℋℯ𝓁𝓁ℴ", "𝓗𝓮𝓵𝓵𝓸", "𝔥𝔢𝔩𝔩𝔬", "ℍ𝕖𝕝𝕝𝕠", "𝖧𝖾𝗅𝗅𝗈", "𝙷𝚎𝚕𝚕𝚘", "Ⓗⓔⓛⓛⓞ", "🅷🅴🅻🅻🅾", "🄷🄴🄻🄻🄾", "🅗🅔🅛🅛🅞", "⒣⒠⒧⒧⒪", "ʜᴇʟʟᴏ", "ᴴᵉˡˡᵒ", "ₕₑₗₗₒ"],

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from retvec_lite.contract import (
     BITS,
     INVISIBLE,
+    KANA_RANGES,
+    SEA_RANGES,
     SEPARATORS,
     EncoderConfig,
-    Piece,
     bits,
     codepoints,
     count_pieces,
@@ -96,78 +97,51 @@ def test_invisible_characters_are_dropped_before_words_are_cut(invisible: int) -
     hidden = chr(invisible)
     assert cut(f"{hidden}fr{hidden}{hidden}ee{hidden}") == ["free"]
     assert cut(hidden * 3) == []
-    assert cut(f"fr{hidden}ee", drop_invisible=False) == [f"fr{hidden}ee"]
 
 
 def test_a_dropped_character_joins_a_run_of_an_unspaced_script() -> None:
-    assert cut("漢\u200b字名", han_piece=Piece(2, 1)) == ["漢字", "字名"]
-    assert cut("漢\u200b字名", han_piece=Piece(2, 1), drop_invisible=False) == ["漢", "\u200b", "字名"]
+    assert cut("か\u200bなの") == ["かな", "なの"]
 
 
 # --- rule 4: pieces ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("piece", "expected"),
+    ("text", "expected"),
     [
-        (Piece(1, 1), ["一", "二", "三", "四", "五"]),
-        (Piece(2, 1), ["一二", "二三", "三四", "四五"]),
-        (Piece(2, 2), ["一二", "三四", "五"]),
-        (Piece(3, 2), ["一二三", "三四五"]),
-        (Piece(3, 1), ["一二三", "二三四", "三四五"]),
-        (Piece(4, 1), ["一二三四", "二三四五"]),
-        (Piece(4, 3), ["一二三四", "四五"]),
-        (Piece(4, 4), ["一二三四", "五"]),
-        (Piece(5, 1), ["一二三四五"]),
-        (Piece(9, 2), ["一二三四五"]),
-        (None, ["一二三四五"]),
+        ("一二三四五", ["一", "二", "三", "四", "五"]),
+        ("一", ["一"]),
+        ("かなカナー", ["かな", "なカ", "カナ", "ナー"]),
+        ("の", ["の"]),
+        ("ไทยไทย", ["ไทยไทย"]),
+        ("ไทยไทยก", ["ไทยไทย", "ไทยก"]),
+        ("ไทยไทยไทย", ["ไทยไทย", "ไทยไทย"]),
+        ("ไทยไทยไทยก", ["ไทยไทย", "ไทยไทย", "ไทยก"]),
     ],
 )
-def test_a_run_is_cut_into_pieces_that_each_show_something_new(piece: Piece | None, expected: list[str]) -> None:
-    assert cut("一二三四五", han_piece=piece) == expected
-
-
-def test_one_character_alone_is_a_piece() -> None:
-    assert cut("漢 字", han_piece=Piece(2, 1)) == ["漢", "字"]
+def test_a_run_is_cut_into_pieces_that_each_show_something_new(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
 
 
 def test_scripts_are_cut_apart() -> None:
-    assert cut("iPhone漢字がの15台ไทยภาษาx", han_piece=Piece(2, 1), kana_piece=Piece(2, 2), sea_piece=Piece(4, 4)) == [
-        "iPhone", "漢字", "がの", "15", "台", "ไทยภ", "าษา", "x",
-    ]  # fmt: skip
+    assert cut("iPhone漢字がの15台ไทยภาษาx") == ["iPhone", "漢", "字", "がの", "15", "台", "ไทยภาษ", "ภาษา", "x"]
 
 
 def test_hiragana_and_katakana_are_one_run_and_thai_and_khmer_too() -> None:
-    assert cut("仮なカ", han_piece=Piece(3, 3), kana_piece=Piece(3, 3)) == ["仮", "なカ"]
-    assert cut("ไขខ្", sea_piece=Piece(4, 4)) == ["ไขខ្"]
-
-
-def test_without_a_rule_an_unspaced_script_is_like_every_other() -> None:
-    assert cut("a漢字b", han_piece=None) == ["a漢字b"]
-    assert cut("aไทยb", sea_piece=None) == ["aไทยb"]
-    assert cut("漢字ไทยก", han_piece=None, sea_piece=Piece(2, 2)) == ["漢字", "ไท", "ยก"]
+    assert cut("仮なカ") == ["仮", "なカ"]
+    assert cut("ไขខ្") == ["ไขខ្"]
 
 
 def test_cjk_punctuation_is_spaced_text() -> None:
-    assert cut("はい、三。", kana_piece=Piece(2, 1)) == ["はい", "、", "三", "。"]
+    assert cut("はい、三。") == ["はい", "、", "三", "。"]
 
 
 # --- rule 5: length ---------------------------------------------------------------------------------------------------
 
 
 def test_a_longer_word_goes_on_in_the_next_slot() -> None:
-    assert cut("abcdefghijkl x", word_length=5, sea_piece=None) == ["abcde", "fghij", "kl", "x"]
-    assert cut("abcdefghij x", word_length=5, sea_piece=None) == ["abcde", "fghij", "x"]
-
-
-def test_or_its_rest_is_dropped() -> None:
-    assert cut("abcdefghijkl x", word_length=5, sea_piece=None, overflow="truncate") == ["abcde", "x"]
-
-
-def test_truncation_leaves_pieces_alone() -> None:
-    assert cut("一二三四五六 abcdefgh", word_length=5, overflow="truncate", han_piece=Piece(2, 2), sea_piece=None) == [
-        "一二", "三四", "五六", "abcde",
-    ]  # fmt: skip
+    assert cut("abcdefghijklmn x", word_length=6) == ["abcdef", "ghijkl", "mn", "x"]
+    assert cut("abcdefghijkl x", word_length=6) == ["abcdef", "ghijkl", "x"]
 
 
 def test_what_does_not_fit_is_not_encoded() -> None:
@@ -178,15 +152,11 @@ def test_what_does_not_fit_is_not_encoded() -> None:
 
 @given(configs(), st.data())
 def test_no_word_is_lost_or_invented(config: EncoderConfig, data: st.DataObject) -> None:
-    """Without overlap, truncation or a full last slot, the slots are the text without separators."""
+    """Without pieces that overlap and a full last slot, the slots are the text without separators."""
+    overlapping = (*KANA_RANGES, *SEA_RANGES)
     values = data.draw(code_points(config.max_chars).filter(lambda found: all(value > 0 for value in found)))
-    whole = EncoderConfig(
-        max_chars=config.max_chars,
-        max_words=config.max_chars,
-        kana_piece=Piece(2, 2),
-        sea_piece=Piece(3, 3),
-        contract_version=1,
-    )
+    values = [value for value in values if not any(low <= value <= high for low, high in overlapping)]
+    whole = EncoderConfig(max_chars=config.max_chars, max_words=config.max_chars, contract_version=1)
     slots = words(padded(values, config.max_chars), whole)
     scalar = [0xFFFD if value > 0x10FFFF or 0xD800 <= value < 0xE000 else value for value in values]
     assert slots[slots > 0].tolist() == [value for value in scalar if value not in {*SEPARATORS, *INVISIBLE}]

@@ -12,7 +12,7 @@ from exported import EXPORTED, texts_csv
 
 from retvec_lite.converters import format as formats
 from retvec_lite.converters.export import export_model
-from retvec_lite.converters.format import Contents, Draft, Format, OpenArtifact, Options
+from retvec_lite.converters.format import Contents, Draft, Format, OpenArtifact
 from retvec_lite.converters.parity import RuntimeResult
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.oracle import Match, Oracle
@@ -47,13 +47,13 @@ class Plain(Format):
     name, suffix = "plain", ".plain"
     runtimes = {"numpy": "NumPy is not installed", "abacus": "There is no abacus"}  # noqa: RUF012
 
-    def check(self, recipes: Sequence[Recipe], options: Options) -> None:
+    def check(self, recipes: Sequence[Recipe]) -> None:
         if [recipe.name for recipe in recipes] != ["int8"]:
             raise RetvecLiteError("Only int8 is plain.")
 
     def require_runtime(self) -> None: ...
 
-    def make(self, model: TrainedModel, recipes: Sequence[Recipe], options: Options) -> Iterator[Draft]:
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], embed: bool = False) -> Iterator[Draft]:
         def write(path: Path, oldest: Mapping[str, str]) -> None:
             path.write_bytes(model.to_bytes())
 
@@ -83,7 +83,7 @@ def test_a_format_is_exported_reported_and_verified(export: Any, tmp_path: Path)
     report = export()
     dist = tmp_path / "dist"
     assert [path.name for path in report.files] == ["classifier-int8.plain"]
-    assert "right on numpy 2 or newer" in str(report)
+    assert "for numpy 2 or newer" in str(report)
     assert "There is no abacus: skipped." in str(report)
     (artifact,) = json.loads((dist / "report.json").read_bytes())["artifacts"]
     assert artifact["description"] == "as plain as can be"

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tensorflow as tf
-from contract_cases import HOSTILE, INT32, KINDS, PIECES, code_points, configs, padded, random_code_points
+from contract_cases import HOSTILE, INT32, KINDS, code_points, configs, padded, random_code_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,18 +61,11 @@ def test_any_input_under_any_config_many_times(data: st.DataObject) -> None:
 
 CONFIGS = [
     EncoderConfig(max_chars=96, max_words=24),
-    EncoderConfig(max_chars=96, max_words=200, drop_invisible=False),
-    EncoderConfig(max_chars=96, max_words=1, overflow="truncate"),
-    EncoderConfig(max_chars=96, max_words=24, overflow="truncate", han_piece=None, kana_piece=None, sea_piece=None),
-    *(
-        EncoderConfig(max_chars=64, max_words=12, word_length=5, han_piece=piece, kana_piece=piece, sea_piece=piece)
-        for piece in PIECES
-    ),
-    EncoderConfig(
-        max_chars=64, max_words=64, word_length=1, han_piece=Piece(1, 1), kana_piece=Piece(1, 1), sea_piece=Piece(1, 1)
-    ),
+    EncoderConfig(max_chars=96, max_words=200, contract_version=1),
+    EncoderConfig(max_chars=96, max_words=1, contract_version=1),
+    EncoderConfig(max_chars=64, max_words=12, word_length=6),
     EncoderConfig(max_chars=1, max_words=3),
-    EncoderConfig(max_chars=7, max_words=8, word_length=64, sea_piece=Piece(64, 1)),
+    EncoderConfig(max_chars=7, max_words=8, word_length=64),
 ]
 
 
@@ -115,15 +108,15 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
     for config in (
         CONFIGS[0],
         CONFIGS[2],
-        EncoderConfig(max_chars=40, max_words=50, word_length=5, han_piece=Piece(5, 1), sea_piece=None),
+        EncoderConfig(max_chars=40, max_words=50, word_length=6),
     ):
         rows = np.full((2, config.max_chars), fill, np.int32)
         assert_same(rows, encode_words(tf.constant(rows), config), config)
 
 
-def check_indices(values: list[int], drop: bool) -> None:
+def check_indices(values: list[int], version: int) -> None:
     """Every index passed to `tf.gather` and `tf.scatter_nd` must be in range: TFLite does not check."""
-    config = EncoderConfig(max_chars=16, max_words=3, word_length=5, sea_piece=None, drop_invisible=drop)
+    config = EncoderConfig(max_chars=16, max_words=3, word_length=6, contract_version=version)
     asked: list[tuple[int, int, int]] = []
     gather, scatter = tf.gather, tf.scatter_nd
 
@@ -148,17 +141,17 @@ def check_indices(values: list[int], drop: bool) -> None:
 any_values = st.lists(st.integers(*INT32) | st.sampled_from(HOSTILE), min_size=16, max_size=16)
 
 
-@given(any_values, st.booleans())
+@given(any_values, st.sampled_from(contract.CONTRACT_VERSIONS))
 @settings(max_examples=30)
-def test_no_index_ever_leaves_its_tensor(values: list[int], drop: bool) -> None:
-    check_indices(values, drop)
+def test_no_index_ever_leaves_its_tensor(values: list[int], version: int) -> None:
+    check_indices(values, version)
 
 
 @pytest.mark.exhaustive
-@given(any_values, st.booleans())
+@given(any_values, st.sampled_from(contract.CONTRACT_VERSIONS))
 @settings(max_examples=400)
-def test_no_index_ever_leaves_its_tensor_many_times(values: list[int], drop: bool) -> None:
-    check_indices(values, drop)
+def test_no_index_ever_leaves_its_tensor_many_times(values: list[int], version: int) -> None:
+    check_indices(values, version)
 
 
 @given(st.lists(st.integers(0, 0x10FFFF), min_size=12, max_size=12))
@@ -181,11 +174,12 @@ def test_bits_of_every_power_and_its_neighbours() -> None:
 def test_the_longest_run_starts_a_piece_at_every_step(step: int) -> None:
     """The fraction of a step is the only rounded number in the graph; here it is as far from its start as possible."""
     length = 65536
-    config = EncoderConfig(max_chars=length, max_words=1, word_length=64, sea_piece=Piece(64, step))
+    config = EncoderConfig(max_chars=length, max_words=1)
+    rules = [*([Piece(64, 64)] * 3), Piece(64, step)]
     codepoints = tf.fill([1, length], 0x0E01)
     places = np.arange(length)
     shows_more = (places == 0) | (places + 64 - step < length)
-    starts = encoder._starts_piece(tf.floor(encoder.sanitize(codepoints, config) / 2.0**BITS), encoder._rules(config))
+    starts = encoder._starts_piece(tf.floor(encoder.sanitize(codepoints, config) / 2.0**BITS), rules)
     np.testing.assert_array_equal(starts.numpy()[0], (places % step == 0) & shows_more)
 
 

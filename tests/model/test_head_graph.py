@@ -72,7 +72,7 @@ def test_slots_may_be_cut_to_what_a_batch_needs(head: HeadSpec) -> None:
 @pytest.mark.parametrize("length", [4, 5, 6, 7])
 def test_the_convolutions_may_be_cut_to_any_length_too(length: int) -> None:
     """Neighbours outside the used words are zeros, whether slots exist there or not, also after a halving."""
-    head = CnnHead(hidden=7, filters=6, blocks=3, region=5)
+    head = CnnHead(hidden=7, filters=6, blocks=3)
     weights = random_head(head, 8, 3, 16)
     mask = mask_of([0, 2, 3, 4], 16)
     embeddings = np.random.default_rng(5).normal(size=(4, 16, 8)).astype(np.float32)
@@ -124,7 +124,7 @@ def test_an_unknown_head_is_a_programming_error() -> None:
         head_logits(tf.zeros((1, 1, 1)), tf.ones((1, 1)), HeadSpec(), {}, scan_lstm)
 
 
-@pytest.mark.parametrize("head", [*SMALL_HEADS, CnnHead(8, 6, region=5)], ids=lambda head: head.name)
+@pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 @pytest.mark.parametrize("words", [1, 7])
 def test_an_open_number_of_words_changes_neither_logits_nor_gradients(head: HeadSpec, words: int) -> None:
     """Training leaves it open, and then slices have a gradient of ours."""

@@ -19,7 +19,7 @@ from retvec_lite.model.heads import (
 )
 
 ALL = [PoolHead(), CnnHead(), RnnHead(), BertHead()]
-SMALL = [PoolHead(hidden=6), CnnHead(hidden=8, filters=5, blocks=3, region=5), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
+SMALL = [PoolHead(hidden=6), CnnHead(hidden=8, filters=5, blocks=3), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
 
 EMBEDDING_BYTES = 218_000
 """The int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and 768 scales."""

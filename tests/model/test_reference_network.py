@@ -45,7 +45,7 @@ def test_pool_is_the_mean_and_maximum_of_one_dense_layer() -> None:
 
 
 def test_cnn_looks_at_neighbours_then_halves() -> None:
-    head = CnnHead(hidden=1, filters=1, blocks=2, region=3)
+    head = CnnHead(hidden=1, filters=1, blocks=2)
     weights = ones(head, 1, 4)
     for block in range(2):
         weights[f"head/block_{block}/depthwise"] = np.array([[0.0], [1.0], [0.5]], np.float32)
@@ -53,7 +53,7 @@ def test_cnn_looks_at_neighbours_then_halves() -> None:
         np.array([[1.0], [2.0], [3.0], [7.0]], np.float32), np.array([True] * 3 + [False]), head, weights
     )
     one, two, three = (gelu(value) for value in (1.0, 2.0, 3.0))
-    first = [gelu(one + two), gelu(one + two + three), gelu(two + three), 0.0]
+    first = [gelu(one), gelu(two), gelu(three), 0.0]
     second = [here + gelu(here + 0.5 * behind) for here, behind in itertools.pairwise(first)]
     halved = [max(second[:2]), second[2]]
     third = [halved[0] + gelu(halved[0] + 0.5 * halved[1]), halved[1] + gelu(halved[1])]
@@ -61,12 +61,11 @@ def test_cnn_looks_at_neighbours_then_halves() -> None:
 
 
 def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:
-    head = CnnHead(hidden=1, filters=1, blocks=2, region=3)
+    head = CnnHead(hidden=1, filters=1, blocks=2)
     weights = ones(head, 1, 3)
     for name in weights:
         if "block" in name:
             weights[name][:] = 0.0
-    weights["head/region/kernel"] = np.array([[0.0], [1.0], [0.0]], np.float32)
     logits = head_logits(np.array([[-3.0], [-1.0], [-2.0]], np.float32), np.ones(3, bool), head, weights)
     first, second, third = (gelu(gelu(value)) for value in (-3.0, -1.0, -2.0))
     low, high = sorted((max(first, second), third))

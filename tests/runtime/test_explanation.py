@@ -53,10 +53,13 @@ def words(text: str) -> list[str]:
 
     By version 1: the normal form of version 2 joins single letters, so it may make one word of what a word kept apart.
     """
-    whole = dict.fromkeys(("han_piece", "kana_piece", "sea_piece"))
-    config = EncoderConfig(contract_version=1, max_chars=64, max_words=64, word_length=64, **whole)
-    slots = contract.words(contract.codepoints(text, 64), config)
-    return ["".join(map(chr, slot[slot != 0].tolist())) for slot in slots if slot[0]]
+    config = EncoderConfig(contract_version=1)
+    visible = contract.visible_characters([ord(char) for char in contract.composed(text, 64)], config)
+    return [
+        "".join(map(chr, word))
+        for is_gap, word in itertools.groupby(visible, contract.SEPARATING.__contains__)
+        if not is_gap
+    ]
 
 
 @given(TEXTS)

@@ -1,4 +1,4 @@
-"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD[/IOS]=RECIPE,...`; see `packages.py`. The head `kept` is the kept export of `pool`."""
+"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD=RECIPE,...`; see `packages.py`. The head `kept` is the kept export of `pool`."""
 
 import dataclasses
 import sys
@@ -15,8 +15,7 @@ from retvec_lite.model.weight_files import load_trained_model
 def main(folder: Path, orders: list[str]) -> None:
     use_few_edges()  # tests examine the packages again
     for order in orders:
-        name, _, recipes = order.partition("=")
-        head, _, ios = name.partition("/")
+        head, _, recipes = order.partition("=")
         if head == "kept":
             spec = load_trained_model(EXPORTED / "pool" / "reference.safetensors")
         else:
@@ -25,14 +24,12 @@ def main(folder: Path, orders: list[str]) -> None:
                 embedding={"name": "random", "card": {"note": "random weights, for tests of mechanics"}},
                 training={"note": "not trained"},
             )
-        target = name.replace("/", "-")
-        (folder / f"{target}.safetensors").write_bytes(spec.to_bytes())
+        (folder / f"{head}.safetensors").write_bytes(spec.to_bytes())
         export_model(
             spec,
-            folder / target,
+            folder / head,
             formats=("coreml",),
             recipes=recipes.split(","),
-            ios=int(ios or 16),
             data=folder / "texts.csv",
         )
 

@@ -10,8 +10,7 @@ from meaning_cases import table
 from modeling_cases import random_classifier
 
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.converters.engine.build import ADDS_ROWS, PROJECTIONS, build_file
-from retvec_lite.converters.engine.format import file_metadata
+from retvec_lite.converters.engine import ADDS_ROWS, PROJECTIONS, build_file, file_metadata
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.model.heads import CnnHead, LinearHead, NgramHead, PoolHead

@@ -30,15 +30,18 @@ TEXTS = (
     ("أين طردي", "two"),
     ("play some music, please", "three"),
 )
-EVERY_RECIPE = "float32,float16,int8,int8-dynamic,int4"
+EVERY_RECIPE = "float32,int8,int4"
 ORDERS = {
     "pool": EVERY_RECIPE,
-    "cnn": "int8-dynamic",
-    "rnn": "int8,int8-dynamic",
+    "cnn": "int4",
+    "rnn": "int8",
     "bert": "int8",
     "raw": "int8",
 }
 """Head -> recipes that are kept."""
+
+RETIRED_FILES = DATA / "retired"
+"""A `.tflite` of each recipe that releases before 0.3 had, of the classifier in `EXPORTED / "pool"`."""
 EMBED = ("pool", "raw")
 """Heads whose files have the signature `embed`."""
 WIDTH = 32

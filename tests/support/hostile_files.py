@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sound_files import layer, sound_file
 
-from retvec_lite.converters.engine.build import ADDS_ROWS
+from retvec_lite.converters.engine import ADDS_ROWS
 from retvec_lite.runtime.retvec_file import SECTIONS, SETTINGS, aligned, checksum, to_file
 
 NUMBERS: Final = (

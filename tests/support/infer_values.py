@@ -11,15 +11,12 @@ import numpy as np
 from coremltools import proto
 from coremltools.converters.mil.frontend.milproto.load import load
 from coremltools.converters.mil.mil.ops.defs.iOS16 import constexpr_ops
-from coremltools.converters.mil.mil.ops.defs.iOS18 import compression
 from coremltools.models import MLModel
 
 # coremltools keeps stored weights packed until it is asked to unpack them.
 for operation in (
     constexpr_ops.constexpr_affine_dequantize,
     constexpr_ops.constexpr_lut_to_dense,
-    compression.constexpr_blockwise_shift_scale,
-    compression.constexpr_lut_to_dense,
 ):
     operation.value_inference = operation.materialized_val_inference
 

@@ -51,7 +51,7 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
     found: dict[str, tuple[TrainedModel, dict[str, object]]] = {
         "pool": (pool, {"recipes": ["float32", "int8"], "embed": True}),
         "package": (pool, {"recipes": ["int8"], "formats": ["coreml"]}),
-        "small": (pool, {"recipes": ["int8-dynamic", "int4", "float16"]}),
+        "small": (pool, {"recipes": ["int4", "int8"]}),
         "several": (several, {"recipes": ["int8"]}),
         "alone": (alone, {"recipes": ["int8"], "formats": ["all"]}),
     }

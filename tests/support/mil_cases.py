@@ -29,7 +29,6 @@ class Case:
     build: Builder
     expected: tuple[np.ndarray, ...]
     atol: float = 1e-6
-    targets: tuple[str, ...] = ("iOS16", "iOS17", "iOS18")
 
 
 @dataclass
@@ -115,11 +114,6 @@ C.add("cast_to_int", {"x": F}, lambda mb, v: mb.cast(x=v["x"], dtype="int32"), n
 C.add("cast_to_half", {"x": F}, lambda mb, v: mb.cast(x=v["x"], dtype="fp16"), H)
 C.add("cast_to_bool", {"x": I}, lambda mb, v: mb.cast(x=v["x"], dtype="bool"), I != 0)
 CODES = np.array([[0x41, 0x1F600, 0xFFFF, 0x10FFFF]], np.int32)
-C.add("cast_to_uint16", {"x": CODES}, lambda mb, v: mb.cast(x=v["x"], dtype="uint16"), (CODES % 65536).astype(np.uint16),
-      targets=("iOS17", "iOS18"))  # fmt: skip
-C.add("cast_to_int16", {"x": CODES}, lambda mb, v: mb.cast(x=v["x"], dtype="int16"),
-      np.array([[0x41, 0xF600 - 65536, -1, -1]], np.int16), targets=("iOS17", "iOS18"))  # fmt: skip
-
 # Reductions.
 W = np.array(F, np.float64)
 C.add("softmax", {"x": F}, lambda mb, v: mb.softmax(x=v["x"], axis=1),
@@ -188,14 +182,6 @@ C.add("constexpr_cast", {"x": F}, lambda mb, v: mb.add(x=v["x"], y=mb.constexpr_
       F + H.astype(np.float32))  # fmt: skip
 
 
-def small(values: np.ndarray, kind: str) -> np.ndarray:
-    """Values in coremltools' own NumPy type for four bits."""
-    from coremltools.converters.mil.mil import types
-
-    found: np.ndarray = values.astype(types.nptype_from_builtin(getattr(types, kind)))
-    return found
-
-
 for bits in (4, 8):
     colours = RNG.normal(0, 1, 2**bits).astype(np.float32)
     chosen = RNG.integers(0, 2**bits, (4, 6))
@@ -203,19 +189,6 @@ for bits in (4, 8):
     packed = np.frombuffer(stream.to_bytes(3 * bits, "little"), np.uint8)
     C.add(f"constexpr_lut_to_dense_{bits}_bits", {"x": ZEROS}, lambda mb, v, colours=colours, packed=packed: mb.add(
         x=v["x"], y=mb.constexpr_lut_to_dense(indices=packed, lut=colours, shape=np.array([4, 6], np.uint32))),
-        colours[chosen], targets=("iOS16", "iOS17"))  # fmt: skip
-    C.add(f"constexpr_lut_to_dense_uint{bits}", {"x": ZEROS}, lambda mb, v, colours=colours, chosen=chosen, bits=bits: mb.add(
-        x=v["x"], y=mb.constexpr_lut_to_dense(
-            indices=chosen.astype(np.uint8) if bits == 8 else small(chosen, "uint4"), lut=colours.reshape(1, 1, -1, 1))),
-        colours[chosen], targets=("iOS18",))  # fmt: skip
-NIBBLES = RNG.integers(-8, 8, (4, 6))
-BLOCKS = RNG.normal(1, 0.1, (2, 3)).astype(np.float32)
-C.add("constexpr_blockwise_shift_scale", {"x": ZEROS}, lambda mb, v: mb.add(x=v["x"], y=mb.constexpr_blockwise_shift_scale(
-    data=small(NIBBLES, "int4"), scale=BLOCKS)),
-    np.array([[NIBBLES[r, c] * BLOCKS[r // 2, c // 2] for c in range(6)] for r in range(4)], np.float32),
-    targets=("iOS18",))  # fmt: skip
-C.add("constexpr_blockwise_int8", {"x": ZEROS}, lambda mb, v: mb.add(x=v["x"], y=mb.constexpr_blockwise_shift_scale(
-    data=BYTES.view(np.int8), scale=SCALES[:, None])),
-    (BYTES.view(np.int8) * SCALES[:, None]).astype(np.float32), targets=("iOS18",))  # fmt: skip
+        colours[chosen])  # fmt: skip
 
 CASES = C.found

@@ -11,7 +11,6 @@ from coremltools.converters.mil import Builder
 from coremltools.converters.mil.mil import types
 from mil_cases import CASES
 
-TARGETS = ("iOS16", "iOS17", "iOS18")
 KINDS = {"float32": types.fp32, "float16": types.fp16, "int32": types.int32}
 
 
@@ -19,7 +18,7 @@ def save(
     path: Path,
     inputs: Mapping[str, np.ndarray],
     body: Callable[[Any, dict[str, Any]], Any],
-    target: str,
+    target: str = "iOS16",
     passes: ct.PassPipeline = ct.PassPipeline.EMPTY,
     **config: Any,
 ) -> None:
@@ -40,14 +39,13 @@ def save(
     ).save(str(path))
 
 
-def save_cases(path: Path, target: str) -> None:
-    """All cases of a target as one program; input `x` of the case `gelu` is `gelu__x`, its first output `gelu__0`."""
-    chosen = {name: case for name, case in CASES.items() if target in case.targets}
-    inputs = {f"{name}__{key}": value for name, case in chosen.items() for key, value in case.inputs.items()}
+def save_cases(path: Path) -> None:
+    """All cases as one program; input `x` of the case `gelu` is `gelu__x`, its first output `gelu__0`."""
+    inputs = {f"{name}__{key}": value for name, case in CASES.items() for key, value in case.inputs.items()}
 
     def body(mb: Any, variables: dict[str, Any]) -> list[Any]:
         outputs = []
-        for name, case in chosen.items():
+        for name, case in CASES.items():
             found = case.build(mb, {key: variables[f"{name}__{key}"] for key in case.inputs})
             for number, output in enumerate(found if isinstance(found, (list, tuple)) else [found]):
                 output.set_name(f"{name}__{number}")
@@ -56,10 +54,10 @@ def save_cases(path: Path, target: str) -> None:
                 outputs.append(output if is_plain else mb.cast(x=output, dtype="int32"))
         return outputs
 
-    save(path, inputs, body, target)
+    save(path, inputs, body)
 
 
-def save_classifier(path: Path, target: str) -> None:
+def save_classifier(path: Path, target: str = "iOS16") -> None:
     """A gather behind the default passes, stored weights, and labels."""
     rng = np.random.default_rng(1)
 
@@ -80,22 +78,10 @@ def save_classifier(path: Path, target: str) -> None:
     save(path, codepoints, body, target, ct.PassPipeline.DEFAULT, classifier_config=labels)
 
 
-def save_trap(path: Path, target: str) -> None:
-    """A gather of code points by 16-bit indices, which coremltools' default passes make from iOS 17 on."""
-
-    def body(mb: Any, variables: dict[str, Any]) -> Any:
-        table = np.arange(0x110000, dtype=np.int32)
-        indices = mb.cast(x=variables["codepoints"], dtype="uint16")
-        return mb.gather(x=table, indices=indices, axis=0, name="codes")
-
-    save(path, {"codepoints": np.zeros((1, 8), np.int32)}, body, target)
-
-
 def main(folder: Path) -> None:
-    save_trap(folder / "trap-iOS17.mlpackage", "iOS17")
-    for target in TARGETS:
-        save_cases(folder / f"cases-{target}.mlpackage", target)
-        save_classifier(folder / f"classifier-{target}.mlpackage", target)
+    save_cases(folder / "cases.mlpackage")
+    save_classifier(folder / "classifier.mlpackage")
+    save_classifier(folder / "newer.mlpackage", "iOS18")
 
 
 if __name__ == "__main__":

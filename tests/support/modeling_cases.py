@@ -14,7 +14,7 @@ from retvec_lite.ngrams import NgramConfig
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=24),
-    CnnHead(hidden=18, filters=16, blocks=3, region=3),
+    CnnHead(hidden=18, filters=16, blocks=3),
     RnnHead(hidden=20, projection=12, units=10),
     BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
     LinearHead(),

@@ -19,15 +19,13 @@ from exported import EXPORTED, texts_csv
 from patience import PATIENCE
 
 ORDERS = (
-    "pool=float32,float16,int8,int4",
-    "cnn=float16,int4",
+    "pool=float32,int8,int4",
+    "cnn=int8,int4",
     "rnn=float32,int8,int4",
-    "bert=float16,int4",
+    "bert=int8,int4",
     "raw=float32,int8",
-    "pool/17=float16",
-    "pool/18=int8,int4",
 )
-"""Head, the oldest iOS if it is not 16; then the recipes."""
+"""Head, then the recipes."""
 
 _WITHOUT_TENSORFLOW = (
     # coremltools imports both where it can, which takes ten seconds, and needs neither to build a graph.
@@ -72,7 +70,7 @@ def _folder(name: str, *needed: str) -> Path:
 
 @functools.cache
 def packages() -> Path:
-    """A folder with what export wrote for each of `ORDERS` (`/` becomes `-`), `<folder>.safetensors` and texts.csv."""
+    """A folder with what export wrote for each of `ORDERS`, `<folder>.safetensors` and texts.csv."""
     folder = _folder("packages", "coremltools")
     texts_csv(folder)
     run_script("build_packages.py", str(folder), *ORDERS)

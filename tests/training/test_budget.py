@@ -162,12 +162,12 @@ def test_files_with_meaning_stay_below_their_limits(
     "head", ["linear", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("pool", "cnn"))]
 )
 def test_what_fills_the_room_also_fits_the_largest_format(head: str, tmp_path: Path) -> None:
-    """The .mlpackage for iOS 18 of a classifier that reads what words mean."""
+    """The .mlpackage of a classifier that reads what words mean."""
     pytest.importorskip("coremltools")
     starter = load_starter("train")
     told = rl.load("language").predict(starter.texts, top=1)
     english = [row for row, (best, *_) in enumerate(told) if best.label == "en"]
     texts, labels = ([column[row] for row in english] for column in (starter.texts, starter.labels))
     classifier = rl.train(texts, labels, head=head, epochs=1)
-    (package,) = classifier.export(tmp_path / "dist", formats="coreml", ios=18).artifacts
+    (package,) = classifier.export(tmp_path / "dist", formats="coreml").artifacts
     assert package.result.ok and 990_000 < package.result.bytes

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import contract
-from retvec_lite.contract import EncoderConfig, Ints, Piece
+from retvec_lite.contract import EncoderConfig, Ints
 from retvec_lite.ngrams import NgramConfig, ngram_buckets
 from retvec_lite.training import reading
 from retvec_lite.training.examples import count_words
@@ -20,8 +20,7 @@ from retvec_lite.training.reading import Ragged, TextReader
 
 TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
 CONFIG = EncoderConfig(max_chars=40, max_words=9)
-OTHER_RULES = EncoderConfig(word_length=5, han_piece=Piece(3, 2), kana_piece=None, sea_piece=Piece(4, 4), overflow="truncate", drop_invisible=False)  # fmt: skip
-ONE_CHARACTER = EncoderConfig(word_length=1, han_piece=None, kana_piece=None, sea_piece=None)
+OTHER_RULES = EncoderConfig(word_length=6, contract_version=1)
 
 characters = st.one_of(st.characters(codec=None), st.sampled_from([chr(c) for kind in KINDS for c in kind if 0 <= c <= 0x10FFFF]))  # fmt: skip
 texts = st.lists(st.text(characters, max_size=90), max_size=6)
@@ -47,7 +46,7 @@ def assert_reference_words(groups: Sequence[Sequence[str]], ids: Sequence[Ints],
             np.testing.assert_array_equal(row != 0, expected[:, 0] != 0)
 
 
-RULES = {"usual": EncoderConfig(), "other": OTHER_RULES, "characters": ONE_CHARACTER}
+RULES = {"usual": EncoderConfig(), "other": OTHER_RULES}
 chosen = st.sampled_from([(24, 5), (64, 9), (128, 200)])
 
 

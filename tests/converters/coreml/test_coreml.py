@@ -27,11 +27,10 @@ from coreml_cases import (
 from patience import PATIENCE
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.coreml import Grid, Palette, compressed, find_storage
+from retvec_lite.converters.coreml import Grid, Palette, compressed
 from retvec_lite.converters.coreml.format import MLPackage
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.format import Contents
-from retvec_lite.converters.recipes import IOS_VERSIONS
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import HeadSpec
@@ -47,7 +46,7 @@ def _imported() -> None:
     import_coremltools()
 
 
-@pytest.mark.parametrize("recipe", ["float32", "float16"])
+@pytest.mark.parametrize("recipe", ["float32", "int8"])
 @pytest.mark.parametrize("name", [name for name in HEADS if name != "rnn"])
 def test_heads_compute_the_reference(name: str, recipe: str) -> None:
     """By coremltools' value inference, which knows no LSTM: the evaluator does that."""
@@ -64,10 +63,10 @@ def test_heads_compute_the_reference(name: str, recipe: str) -> None:
         assert np.abs(found["probability_values"] - expected["probabilities"][index]).max() <= bound
 
 
-@pytest.mark.parametrize(("name", "recipe", "target"), combinations(("int8", "int4")))
-def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str, target: int) -> None:
+@pytest.mark.parametrize(("name", "recipe"), combinations(("int8", "int4")))
+def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str) -> None:
     spec = on_grid(name)
-    stored = stored_weights(spec, recipe, target)
+    stored = stored_weights(spec, recipe)
     for weight, values in spec.weights.items():
         if not weight.endswith("kernel"):
             continue
@@ -77,11 +76,10 @@ def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str, target: in
         np.testing.assert_array_equal(stored[weight.replace("/", "_")], values.T, err_msg=weight)
 
 
-@pytest.mark.parametrize("target", IOS_VERSIONS)
 @pytest.mark.parametrize(("recipe", "most"), [("int8", 2e-4), ("int4", 0.02)])
-def test_other_weights_lose_little(recipe: str, most: float, target: int) -> None:
+def test_other_weights_lose_little(recipe: str, most: float) -> None:
     spec = standin.classifier("rnn")
-    stored = stored_weights(spec, recipe, target)
+    stored = stored_weights(spec, recipe)
     for weight in ("embedding/dense_0/kernel", "head/projection/kernel", "head/logits/kernel"):
         values = spec.weights[weight].T
         found = stored[weight.replace("/", "_")].astype(np.float32)
@@ -92,7 +90,7 @@ def test_other_weights_lose_little(recipe: str, most: float, target: int) -> Non
 def test_the_form_of_a_matrix_is_the_one_that_loses_least(bits: int) -> None:
     rng = np.random.default_rng(5)
     few = rng.choice(np.linspace(-1, 1, 2**bits) ** 3, (64, 128)).astype(np.float32)
-    form = compressed(few, bits, "few")
+    form = compressed(few, bits)
     assert isinstance(form, Palette)
     assert np.array_equal(form.levels, form.levels.astype(np.float16))
     assert (np.diff(form.levels) >= 0).all()
@@ -103,29 +101,16 @@ def test_the_form_of_a_matrix_is_the_one_that_loses_least(bits: int) -> None:
     # Few and rare values at the ends, none of which a palette of 256 is for: a grid has them all near.
     rare = rng.normal(0, 0.01, 20_000).astype(np.float32)
     rare[:300] = rng.uniform(0.5, 1, 300)
-    form = compressed(rare.reshape(100, 200), 8, "rare")
+    form = compressed(rare.reshape(100, 200), 8)
     found = form.levels[form.indices] if isinstance(form, Palette) else form.scales * form.integers
     assert np.abs(found - rare.reshape(100, 200)).max() <= 0.01 * rare.max()
 
     steps = 2.0 ** rng.integers(-9, -3, (64, 1)) * 1.5
     grid = (rng.integers(-7, 8, (64, 128)) * steps).astype(np.float32)
     grid[:, 0] = 7 * steps[:, 0]
-    kept = compressed(grid, bits, "grid")
+    kept = compressed(grid, bits)
     assert isinstance(kept, Grid)
     assert np.array_equal(kept.integers * kept.scales, grid)
-
-
-def test_blocks_of_weights_have_scales_of_their_own() -> None:
-    rng = np.random.default_rng(6)
-    values = rng.normal(0, 1, (8, 64)).astype(np.float32) * np.repeat(10.0 ** np.arange(-2, 2), 16).astype(np.float32)
-    whole, blocks = compressed(values, 4, "w"), compressed(values, 4, "w", 16)
-    assert isinstance(blocks, Grid)
-    assert blocks.scales.shape == (8, 4)
-    found = np.repeat(blocks.scales, 16, axis=1) * blocks.integers
-    assert np.square(found - values).sum() < 0.02 * np.square(values).sum()
-    assert isinstance(whole, Palette | Grid)
-    spec = on_grid("pool")
-    assert stored_weights(spec, "int4", 18, 16)["head_word_kernel"].shape == (64, 64)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +121,7 @@ def test_same_weights_same_bytes(hidden: tuple[str, ...]) -> None:
     """Whatever was built before, and in another process, which writes nothing to standard error."""
     spec = on_grid("cnn")
     first = files_of(spec, "int8")
-    files_of(standin.classifier("bert"), "float16", 18)
+    files_of(standin.classifier("bert"), "float32")
     assert files_of(spec, "int8") == first
     program = (
         "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
@@ -153,10 +138,10 @@ def test_same_weights_same_bytes(hidden: tuple[str, ...]) -> None:
     assert not done.stderr, "coremltools' notes must be kept from the user"
 
 
-@pytest.mark.parametrize(("name", "recipe", "target"), combinations(RECIPES))
-def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
+@pytest.mark.parametrize(("name", "recipe"), combinations(RECIPES))
+def test_the_program_as_written(name: str, recipe: str) -> None:
     """Types and operators, declared in the saved file: these mean the same on every machine."""
-    files = grid_files(name, recipe, target)
+    files = grid_files(name, recipe)
     types = model_of(files).mlProgram.DESCRIPTOR.file.pool.FindEnumTypeByName("CoreML.Specification.MILSpec.DataType")
     kinds = {value.number: value.name for value in types.values}
     declared = {
@@ -201,48 +186,34 @@ def test_the_program_as_written(name: str, recipe: str, target: int) -> None:
     assert set(tables) == (set() if ngrams is None else {"ngrams_table", "ngrams_lower_case", *codes})
     if tables:
         table = packed["ngrams_table"]
-        integers = table.attributes["quantized_data"] if target < 18 else table.inputs["data"].arguments[0].value
+        integers = table.attributes["quantized_data"]
         assert kinds[integers.type.tensorType.dataType] == "INT8"
         around = {declared[value][0] for value in names if value.startswith(("ngram", "hash_", "bucket"))}
         assert "FLOAT32" in around <= {"FLOAT32", "INT32", "BOOL"}
     kernels = [weight for weight in on_grid(name).weights if weight.endswith("kernel")]
     if recipe in ("int8", "int4"):
         assert len(stored) == len(kernels), "a matrix was left uncompressed"
-        old = {"int8": "constexpr_affine_dequantize", "int4": "constexpr_lut_to_dense"}[recipe]
-        new = "constexpr_blockwise_shift_scale"
-        plain = {kind for kernel, kind in stored.items() if "lstm" not in kernel}
-        assert plain == {new if target >= 18 else old}
-        lstm = {kind for kernel, kind in stored.items() if "lstm" in kernel}
-        assert lstm <= {new if target >= 18 else "constexpr_affine_dequantize"}
-        integers = {
-            kinds[operation.inputs["data"].arguments[0].value.type.tensorType.dataType]
-            for value, operation in packed.items()
-            if operation.type == new and value in stored
-        }
-        assert integers == ({recipe.upper()} if target >= 18 else set())
+        form = {"int8": "constexpr_affine_dequantize", "int4": "constexpr_lut_to_dense"}[recipe]
+        assert {kind for kernel, kind in stored.items() if "lstm" not in kernel} == {form}
+        assert {kind for kernel, kind in stored.items() if "lstm" in kernel} <= {"constexpr_affine_dequantize"}
 
 
 def test_the_evaluator_knows_the_operators_of_our_graphs_and_no_others() -> None:
     used = {
-        operation.type
-        for name in HEADS
-        for recipe in RECIPES
-        for ios in (16, 18)
-        for operation in operations_of(grid_files(name, recipe, ios))
+        operation.type for name in HEADS for recipe in RECIPES for operation in operations_of(grid_files(name, recipe))
     }
     plain = standin.classifier("pool")
     several = dataclasses.replace(plain, decision=Decision(thresholds=(0.5,) * len(plain.labels)))
-    # A palette in the form of iOS 18 is only for weights that lie on no grid.
     for spec in (plain, several):
-        used |= {operation.type for operation in operations_of(files_of(spec, "int8", 18))}
+        used |= {operation.type for operation in operations_of(files_of(spec, "int8"))}
     assert used == {"const", *OPS}
 
 
 def test_what_a_package_says_about_itself() -> None:
     spec = standin.classifier("pool")
-    files = files_of(spec, "int8", 17)
+    files = files_of(spec, "int8")
     model = model_of(files)
-    assert model.specificationVersion == 8
+    assert model.specificationVersion == 7
     description = model.description
     assert (description.predictedFeatureName, description.predictedProbabilitiesName) == ("label", "probabilities")
     assert [feature.name for feature in description.input] == ["codepoints"]
@@ -258,7 +229,7 @@ def test_what_a_package_says_about_itself() -> None:
     assert EncoderConfig.from_json(told["encoder"]) == spec.encoder
     assert json.loads(told["labels"]) == list(spec.labels)
     assert json.loads(told["tensors"]) == {"words": "words", "bits": "bits", "embedding": "embedding"}
-    assert json.loads(told["oldest_runtime"]) == {"iOS": "17"}
+    assert json.loads(told["oldest_runtime"]) == {"iOS": "16"}
     assert (told["recipe"], told["head"]) == ("int8", "pool")
     manifest = json.loads(files["Manifest.json"])
     paths = {entry["path"] for entry in manifest["itemInfoEntries"].values()}
@@ -273,59 +244,30 @@ def test_sizes_and_operators_of_a_package(tmp_path: Path) -> None:
             (tmp_path / name / file).write_bytes(content)
         return MLPackage(tmp_path / name).contents()
 
-    files = grid_files("cnn", "int4", 18)
+    files = grid_files("cnn", "int8")
     found = contents("cnn", files)
     sizes = found.sizes
     assert sum(sizes.values()) == sum(map(len, files.values()))
     assert sizes["embedding"] > sizes["head"] > sizes["ngrams"] == 0 < sizes["graph"]
     counts = {(name, version): count for name, version, count in found.operators}
-    assert counts["classify", 18] == 1
-    assert counts["linear", 18] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
+    assert counts["classify", 16] == 1
+    assert counts["linear", 16] == 3 + 1 + 1 + 1 + 2 + 1, "embedding, characters, word, region, blocks, logits"
     buckets, columns = standin.NGRAMS["pool"].buckets, len(standin.LABELS) + 1
     for recipe in RECIPES:
         # The scales of few labels stand in the model file.
-        table = contents(recipe, grid_files("pool", recipe, 18)).sizes["ngrams"] - (LOWER_CASE_END + 1) // 2
+        table = contents(recipe, grid_files("pool", recipe)).sizes["ngrams"] - (LOWER_CASE_END + 1) // 2
         assert buckets * columns <= table <= buckets * columns + 200
-
-
-@pytest.mark.parametrize(
-    ("recipe", "ios", "block", "sentence"),
-    [
-        (
-            "int8-dynamic",
-            16,
-            None,
-            "no recipe 'int8-dynamic' for Core ML. Choose from float32, float16, int8, int4",
-        ),
-        ("int8", 15, None, "iOS 15 is not supported. Choose from 16, 17, 18"),
-        ("int4", 16, 32, "need the recipe int4 and iOS 18 or newer, not int4 and iOS 16"),
-        ("int8", 18, 32, "not int8 and iOS 18"),
-    ],
-)
-def test_what_cannot_be_had_is_refused(recipe: str, ios: int, block: int | None, sentence: str) -> None:
-    with pytest.raises(RetvecLiteError, match=sentence):
-        find_storage(recipe, ios, block)
-
-
-@pytest.mark.parametrize("block", [48, 0, -1])
-def test_a_block_that_does_not_divide_is_refused(block: int) -> None:
-    with pytest.raises(
-        RetvecLiteError, match=f"A block of {block} does not divide the 64 inputs of embedding/dense_1/kernel"
-    ):
-        compressed(
-            standin.classifier("pool").weights["embedding/dense_1/kernel"].T, 4, "embedding/dense_1/kernel", block
-        )
-    with pytest.raises(RetvecLiteError, match="does not divide"):
-        files_of(standin.classifier("pool"), "int4", 18, block)
 
 
 def test_what_cannot_be_built_is_refused() -> None:
     import dataclasses
 
-    from retvec_lite.converters.coreml.encoder import check_length
+    from retvec_lite.converters.coreml.encoder import check_encoder
 
     with pytest.raises(RetvecLiteError, match="at most 4096 code points a text, this classifier 5000"):
-        check_length(HUGE)
+        check_encoder(HUGE)
+    with pytest.raises(RetvecLiteError, match=r"no classifier of version 1 of the contract any more: train it again"):
+        check_encoder(EncoderConfig(contract_version=1))
 
     class Other(HeadSpec):
         name = "other"

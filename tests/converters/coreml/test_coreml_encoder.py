@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import contract
-from retvec_lite.contract import UNSPACED, EncoderConfig, Piece
+from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.ngrams import PRIME, NgramConfig, ngram_buckets, ngram_logits
 
 pytestmark = needs_coremltools
@@ -24,7 +24,7 @@ def _imported() -> None:
 
 
 def check_any_input(data: st.DataObject) -> None:
-    config = data.draw(configs())
+    config = data.draw(configs(contract_version=CONTRACT_VERSION))
     row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
     words, bits = inferred_words(row, config)
     expected = contract.words(row, config)
@@ -70,47 +70,13 @@ def test_many_texts_under_the_default_config(text: str) -> None:
     check_text(text)
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        EncoderConfig(),
-        EncoderConfig(drop_invisible=False, kana_piece=None),
-        EncoderConfig(han_piece=None, kana_piece=None, sea_piece=None),
-    ],
-)
-def test_every_border_between_classes_is_where_the_reference_has_it(config: EncoderConfig) -> None:
-    from retvec_lite.converters.coreml.encoder import class_borders
-
-    starts, steps = class_borders(config)
-    assert starts == sorted(starts)
-    ends = [code for ranges in UNSPACED.values() for first, last in ranges for code in (first, last)]
-    near = [code + step for code in (*ends, 0xD800, 0xDFFF, 0, 0x10FFFF) for step in (-1, 0, 1)]
-    script = {None: 0, "spaced": 1}
-    for name in UNSPACED:
-        script |= {name: len(script)} if getattr(config, name) else {}
-    for code in (*range(-3, 0x3400), *near, -(2**31), 2**31 - 1):
-        kind = -2 + sum(step for start, step in zip(starts, steps, strict=True) if start <= code)
-        if contract._sanitize(code) != code:
-            assert kind == -2, hex(code)
-        elif config.drop_invisible and code in contract._DROPPED:
-            assert kind == -1, hex(code)
-        else:
-            assert kind == script[contract._script(code, config)], hex(code)
-
-
-def test_pieces_that_overlap_by_more_than_the_text() -> None:
-    config = EncoderConfig(max_chars=3, max_words=4, kana_piece=Piece(8, 1))
-    row = padded([ord(char) for char in "かなか"], 3)
-    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
-
-
 @settings(max_examples=15)
 @given(
     data=st.data(),
     config=ngram_configs(),
 )
 def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
-    encoder = data.draw(configs())
+    encoder = data.draw(configs(contract_version=CONTRACT_VERSION))
     row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
     weights = standin.ngram_weights(config, 3)
     buckets, logits = inferred_ngrams(row, encoder, config, weights)

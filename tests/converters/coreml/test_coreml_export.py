@@ -20,7 +20,7 @@ from retvec_lite.converters.export import export_model
 from retvec_lite.converters.parity import Check, Difference
 from retvec_lite.errors import RetvecLiteError
 
-RECIPES = ("float32", "float16", "int8", "int4")
+RECIPES = ("float32", "int8", "int4")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,7 +58,7 @@ def leftovers(source: Path) -> list[str]:
 @needs_coremltools
 def test_an_export_holds_what_an_app_needs(dist: Path) -> None:
     packages = {f"classifier-{recipe}.mlpackage" for recipe in RECIPES}
-    others = {"README.md", "labels.txt", "golden.json", "report.json", "report.md", "reference.safetensors"}
+    others = {"README.md", "labels.txt", "golden.json", "report.json", "reference.safetensors"}
     assert {path.name for path in dist.iterdir()} == packages | others
     report = json.loads((dist / "report.json").read_text(encoding="utf-8"))
     for artifact in report["artifacts"]:
@@ -85,17 +85,16 @@ def test_weights_on_the_grid_make_all_recipes_one_function(dist: Path) -> None:
     golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
     for case in golden["cases"]:
         shares = {recipe: np.array(case["probabilities"][f"coreml-{recipe}"]) for recipe in RECIPES}
-        for recipe in ("int8", "int4"):
-            np.testing.assert_array_equal(shares[recipe], shares["float16"])
-        assert np.abs(shares["float32"] - shares["float16"]).max() < 2e-3
+        np.testing.assert_array_equal(shares["int8"], shares["int4"])
+        assert np.abs(shares["float32"] - shares["int8"]).max() < 2e-3
 
 
 @needs_coremltools
 @pytest.mark.skipif(sys.platform == "darwin", reason="here Core ML itself runs")
 def test_the_report_says_that_core_ml_itself_did_not_run(dist: Path) -> None:
-    text = (dist / "report.md").read_text(encoding="utf-8")
-    assert "made for iOS 16 or newer; evaluated in NumPy, not run on Core ML" in text
-    assert "Skipped: Core ML itself runs on macOS only." in text
+    text = (dist / "README.md").read_text(encoding="utf-8")
+    assert "| iOS 16 or newer | coreml (evaluated) iOS16 |" in text
+    assert "Not run on coreml." in text
     assert json.loads((dist / "report.json").read_text(encoding="utf-8"))["skipped_runtimes"] == ["coreml"]
 
 
@@ -105,7 +104,7 @@ def test_the_same_classifier_gives_the_same_bytes(dist: Path, tmp_path: Path) ->
     again = tmp_path / "again"
     export_model(on_grid("pool"), again, formats=["coreml"], recipes=RECIPES, data=tmp_path / "texts.csv")
     paths = [path for path in dist.rglob("*") if path.is_file()]
-    assert len(paths) == 3 * len(RECIPES) + 6
+    assert len(paths) == 3 * len(RECIPES) + 5
     for path in paths:
         assert (again / path.relative_to(dist)).read_bytes() == path.read_bytes(), path.name
 
@@ -130,7 +129,7 @@ def test_a_package_that_computes_wrongly_is_refused(source: Path, monkeypatch: p
 @needs_coremltools
 def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["export", str(source), "--out", str(source / "dist"), "--data", str(source / "texts.csv")]
-    command += ["--format", "coreml", "--ios", "18", "--recipe", "int4", "--block", "16"]
+    command += ["--format", "coreml", "--recipe", "int4"]
     assert main(command) == 0
     assert "classifier-int4.mlpackage" in capsys.readouterr().out
     assert main(command) == 2
@@ -142,11 +141,11 @@ def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--format", "tflite", "--ios", "17"], "The option ios needs the format coreml"),
-        (["--block", "16"], "The option block needs the format coreml"),
-        (["--format", "coreml", "--ios", "15"], "iOS 15 is not supported. Choose from 16, 17, 18."),
-        (["--format", "all", "--recipe", "int8", "int8-dynamic"], "no recipe 'int8-dynamic' for Core ML"),
-        (["--format", "coreml", "--recipe", "int4", "--block", "16"], "int4 and iOS 18 or newer"),
+        (
+            ["--format", "coreml", "engine", "--recipe", "float32"],
+            "The format engine has no recipe float32: choose int8 or int4",
+        ),
+        (["--format", "coreml", "--ios", "17"], "unrecognized arguments: --ios 17"),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -25,7 +25,7 @@ from retvec_lite.converters.tflite import examine as tflite_examine
 from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
 
-FOLDERS = ("pool", "cnn", "rnn", "bert", "raw", "pool-17", "pool-18")
+FOLDERS = ("pool", "cnn", "rnn", "bert", "raw")
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def dist(tmp_path: Path) -> Path:
     """A copy of an export with one package, to be spoiled; real texts stand beside it."""
     shutil.copy(packages() / "texts.csv", tmp_path)
     copy = Path(shutil.copytree(packages() / "pool", tmp_path / "dist"))
-    for recipe in ("float32", "int8", "int4"):
+    for recipe in ("float32", "int4"):
         shutil.rmtree(copy / f"classifier-{recipe}.mlpackage")
     return copy
 
@@ -61,7 +61,7 @@ def test_untouched_packages_pass(folder: str) -> None:
     for artifact in found.artifacts:
         evaluated, *native = artifact.runtimes
         assert evaluated.runtime == EVALUATED
-        assert evaluated.version == f"iOS{folder.partition('-')[2] or 16}"
+        assert evaluated.version == "iOS16"
         assert bool(native) == (platform.system() == "Darwin")
         names = {item.name: item for item in evaluated.checks}
         assert names["words"].value == names["bits"].value == 0
@@ -79,14 +79,11 @@ def all_cases(folder: str, *recipes: str) -> list[Any]:
     ("folder", "recipe"),
     [
         ("pool", "int4"),
-        ("pool-18", "int8"),
-        *all_cases("pool", "float32", "float16", "int8"),
-        *all_cases("cnn", "float16", "int4"),
+        *all_cases("pool", "float32", "int8"),
+        *all_cases("cnn", "int8", "int4"),
         *all_cases("rnn", "float32", "int8", "int4"),
-        *all_cases("bert", "float16", "int4"),
+        *all_cases("bert", "int8", "int4"),
         *all_cases("raw", "float32", "int8"),
-        *all_cases("pool-17", "float16"),
-        *all_cases("pool-18", "int4"),
     ],
 )
 def test_every_edge_of_the_contract_is_right(
@@ -105,7 +102,7 @@ def test_every_edge_of_the_contract_is_right(
 
 def edit(change: Callable[[Any, Any], None]) -> Callable[[Path], None]:
     def write(dist: Path) -> None:
-        path = dist / "classifier-float16.mlpackage" / MODEL
+        path = dist / "classifier-int8.mlpackage" / MODEL
         spec = parse_model(path.read_bytes(), "model")
         function = spec.mlProgram.functions["main"]
         change(spec, function.block_specializations[function.opset])
@@ -143,7 +140,7 @@ def other_name(spec: Any, block: Any) -> None:
 
 def lengthen(dist: Path) -> None:
     """The same model in other bytes."""
-    path = dist / "classifier-float16.mlpackage" / "Manifest.json"
+    path = dist / "classifier-int8.mlpackage" / "Manifest.json"
     path.write_bytes(path.read_bytes() + b"\n")
 
 
@@ -162,7 +159,7 @@ def lengthen(dist: Path) -> None:
         (edit(lambda spec, _: spec.description.metadata.userDefined.update(recipe="int2")), "Unknown recipe 'int2'"),
         (
             edit(lambda spec, _: spec.description.metadata.userDefined.update(recipe="int8-dynamic")),
-            "there is no recipe 'int8-dynamic' for Core ML",
+            "Only earlier releases make and verify int8-dynamic files. Export again with --recipe int4",
         ),
         (edit(lambda spec, _: spec.description.metadata.userDefined.pop("encoder")), "encoder config is not a JSON"),
         (
@@ -177,10 +174,10 @@ def lengthen(dist: Path) -> None:
         (edit(lambda spec, _: spec.description.metadata.userDefined.update(decision="{")), "The decision must have"),
         (edit(other_activation), "embedding is"),
         (edit(other_name), "has no value named 'words'"),
-        (lengthen, "classifier-float16.mlpackage was changed since export"),
-        (lambda dist: (dist / "classifier-float16.mlpackage" / WEIGHTS).unlink(), "The package has no weight file"),
+        (lengthen, "classifier-int8.mlpackage was changed since export"),
+        (lambda dist: (dist / "classifier-int8.mlpackage" / WEIGHTS).unlink(), "The package has no weight file"),
         (
-            lambda dist: (dist / "classifier-float16.mlpackage" / MODEL).write_bytes(b"?"),
+            lambda dist: (dist / "classifier-int8.mlpackage" / MODEL).write_bytes(b"?"),
             "model.mlmodel is no Core ML model",
         ),
     ],
@@ -204,22 +201,22 @@ def test_the_command_says_what_was_skipped(dist: Path, capsys: pytest.CaptureFix
 
 
 def test_a_package_may_have_any_name(dist: Path) -> None:
-    (dist / "classifier-float16.mlpackage").rename(dist / "Messages.mlpackage")
+    (dist / "classifier-int8.mlpackage").rename(dist / "Messages.mlpackage")
     found = check(dist)
     assert found.ok, str(found)
     (artifact,) = found.artifacts
-    assert (artifact.file, artifact.recipe) == ("Messages.mlpackage", "float16")
+    assert (artifact.file, artifact.recipe) == ("Messages.mlpackage", "int8")
 
 
 def test_a_changed_golden_probability_is_found(dist: Path) -> None:
     golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
-    golden["cases"][3]["probabilities"]["coreml-float16"][0] += 0.01
+    golden["cases"][3]["probabilities"]["coreml-int8"][0] += 0.01
     (dist / "golden.json").write_text(json.dumps(golden), encoding="utf-8")
-    assert "probabilities for coreml-float16 are different" in check(dist).problems[0]
+    assert "probabilities for coreml-int8 are different" in check(dist).problems[0]
 
 
 def test_a_folder_with_neither_format_is_one_sentence(dist: Path) -> None:
-    shutil.rmtree(dist / "classifier-float16.mlpackage")
+    shutil.rmtree(dist / "classifier-int8.mlpackage")
     with pytest.raises(RetvecLiteError, match=r"No \.tflite or \.mlpackage or \.retvec in"):
         check(dist)
 
@@ -245,13 +242,10 @@ def everything(folder: str, recipe: str) -> Any:
 @pytest.mark.parametrize(
     ("folder", "recipe", "every"),
     [
-        ("pool-18", "int4", False),
+        ("pool", "int4", False),
         everything("pool", "float32"),
-        everything("pool", "float16"),
         everything("pool", "int8"),
         everything("pool", "int4"),
-        everything("pool-18", "int8"),
-        everything("pool-18", "int4"),
     ],
 )
 def test_one_flipped_byte_in_an_array_is_noticed(
@@ -369,7 +363,7 @@ def blur(answer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("twist", "sentence"),
     [
-        (refuse, "Core ML cannot run classifier-float16.mlpackage: Error compiling model: no such op"),
+        (refuse, "Core ML cannot run classifier-int8.mlpackage: Error compiling model: no such op"),
         (lie, "does not have the largest probability"),
         (blur, "probabilities is"),
     ],

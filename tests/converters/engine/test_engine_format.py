@@ -15,13 +15,12 @@ from modeling_cases import random_classifier
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.converters.engine.build import build_file, check_model
-from retvec_lite.converters.engine.format import RetvecFile
+from retvec_lite.converters.engine import RetvecFile, build_file, check_model
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import BertHead, CnnHead, RnnHead
+from retvec_lite.model.heads import BertHead, RnnHead
 from retvec_lite.runtime import library
 from retvec_lite.runtime.retvec_file import LANES, Layer, sections_of
 from retvec_lite.runtime.text_classifier import TextClassifier
@@ -113,7 +112,7 @@ def test_labels_that_the_engine_refuses_are_not_written(label: str) -> None:
 
 
 def test_recipes_and_options_that_the_engine_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RetvecLiteError, match="The engine has no recipe float32: choose int8 or int4"):
+    with pytest.raises(RetvecLiteError, match="The format engine has no recipe float32: choose int8 or int4"):
         export_model(MODEL, tmp_path / "dist", formats="engine", recipes="float32")
     source = tmp_path / "classifier.safetensors"
     source.write_bytes(CASES["pool"].to_bytes())
@@ -163,6 +162,4 @@ def test_all_formats_leave_out_what_the_engine_does_not_compute() -> None:
     engine, int8 = find_format("engine"), find_recipe("int8")
     assert engine.offers(random_classifier(MODEL.head), [int8])
     assert not engine.offers(random_classifier(MODEL.head), [int8, find_recipe("float32")])
-    for head in (RnnHead(), CnnHead(hidden=8, filters=8, region=3)):
-        assert not engine.offers(dataclasses.replace(MODEL, head=head), [int8])
-    assert not engine.offers(random_classifier(MODEL.head, characters=6), [int8])
+    assert not engine.offers(dataclasses.replace(MODEL, head=RnnHead()), [int8])

@@ -16,7 +16,7 @@ from tiny_data import QUICK, tiny_dataset
 
 import retvec_lite as rl
 from retvec_lite.classifier import Classifier
-from retvec_lite.converters.engine.format import RetvecFile
+from retvec_lite.converters.engine import RetvecFile
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import details
 from retvec_lite.model.heads import NgramHead

@@ -21,7 +21,7 @@ WORDS = ("", "x", "main", "codepoints", "@model_path/../x", "CoreML7", "é" * 5_
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A copy of a package, to be spoiled."""
-    return Path(shutil.copytree(mil_programs() / "classifier-iOS16.mlpackage", tmp_path / "some.mlpackage"))
+    return Path(shutil.copytree(mil_programs() / "classifier.mlpackage", tmp_path / "some.mlpackage"))
 
 
 def messages_in(message: Any) -> list[Any]:

@@ -11,40 +11,31 @@ from packages import MODEL, WEIGHTS, blobs, mil_programs
 
 from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator import package as package_module
-from retvec_lite.converters.evaluator.package import WeightFile, read_package, unpack_values
+from retvec_lite.converters.evaluator.package import WeightFile, read_package, values_in
 from retvec_lite.errors import RetvecLiteError
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A copy of a package, to be spoiled."""
-    return Path(shutil.copytree(mil_programs() / "classifier-iOS16.mlpackage", tmp_path / "some.mlpackage"))
+    return Path(shutil.copytree(mil_programs() / "classifier.mlpackage", tmp_path / "some.mlpackage"))
 
 
 @pytest.mark.parametrize(
     ("data", "dtype", "expected"),
     [
-        (b"\x01\x00\xff\xff", "int16", [1, -1]),
-        (b"\x01\x00\xff\xff", "uint16", [1, 65535]),
         (b"\x00\x3c\x00\xc0", "fp16", [1.0, -2.0]),
         (b"\x00\x00\x80\x3f", "fp32", [1.0]),
-        (b"\x21\xf8", "int4", [1, 2, -8, -1]),
-        (b"\x21\x0f", "uint4", [1, 2, 15]),
+        (b"\x01\xff", "int8", [1, -1]),
     ],
 )
-def test_values_are_little_endian_and_packed_from_the_low_half_on(
-    data: bytes, dtype: str, expected: list[float]
-) -> None:
-    assert unpack_values(data, dtype, len(expected)).tolist() == expected
+def test_values_are_little_endian(data: bytes, dtype: str, expected: list[float]) -> None:
+    assert values_in(data, dtype, (len(expected),)).tolist() == expected
 
 
-@pytest.mark.parametrize(("data", "count", "sentence"), [
-    (b"\x21", 3, "3 values of uint4 take 2 bytes, but 1 are stored"),
-    (b"\x21\x10", 3, "The unused bits after 3 values of uint4 are not zero"),
-])  # fmt: skip
-def test_packed_values_have_their_length_and_no_stray_bits(data: bytes, count: int, sentence: str) -> None:
-    with pytest.raises(RetvecLiteError, match=sentence):
-        unpack_values(data, "uint4", count)
+def test_values_have_their_length() -> None:
+    with pytest.raises(RetvecLiteError, match=r"\[3\] values of fp32 take 12 bytes, but 4 are stored"):
+        values_in(b"\0" * 4, "fp32", (3,))
 
 
 def test_a_package_is_read_with_its_metadata(package: Path) -> None:

@@ -12,12 +12,9 @@ from retvec_lite.converters.evaluator import Program
 
 PACKAGES = (
     "pool/classifier-float32",
-    "pool/classifier-float16",
     "pool/classifier-int8",
     "pool/classifier-int4",
-    "pool-17/classifier-float16",
-    "pool-18/classifier-int4",
-    "cnn/classifier-float16",
+    "cnn/classifier-int8",
     "bert/classifier-int4",
 )
 

@@ -95,12 +95,12 @@ def test_sizes_add_up() -> None:
     assert 0 <= parts["head"] - 4 * (32 * 64 + 64 + 128 * 5 + 5) < 256
 
 
-@pytest.mark.parametrize("recipe", ["float32", "int8", "int8-dynamic"])
+@pytest.mark.parametrize("recipe", ["float32", "int8", "int4"])
 def test_promoted_outputs_are_those_of_the_file(pool: bytes, runtime: str, run: Run, recipe: str) -> None:
     """The probabilities do not move when inner tensors become outputs: delegates still run the same partitions."""
     model = quantize(pool, recipe)
-    if recipe == "int8-dynamic" and runtime == "tflite-runtime":
-        pytest.skip("int8-dynamic is refused by tflite-runtime, as test_convert.py checks")
+    if recipe == "int4" and runtime == "tflite-runtime":
+        pytest.skip("int4 is refused by tflite-runtime, as test_convert.py checks")
     promoted = promote_outputs(model, ["words", "bits", "embedding"])
     inputs = standin.inputs(standin.LONG)
     outputs = run(runtime, {"plain": (model, inputs), "promoted": (promoted, inputs)})

@@ -162,8 +162,8 @@ def test_files_that_round_activations_get_the_bound_of_their_recipe(
     spec: TrainedModel, oracle: Oracle, texts: Sample
 ) -> None:
     spoil = change("probabilities", 1e-4)
-    assert exam(spec, oracle, texts, SHORT, spoil, "int8-dynamic")["as classify"].ok
-    assert not exam(spec, oracle, texts, SHORT, spoil, "float16")["as classify"].ok
+    assert exam(spec, oracle, texts, SHORT, spoil, "int4")["as classify"].ok
+    assert not exam(spec, oracle, texts, SHORT, spoil, "int8")["as classify"].ok
 
 
 def test_the_embedding_of_a_text_is_the_scaled_mean_of_its_words() -> None:

@@ -10,7 +10,6 @@ import tensorflow as tf
 from makers.embedding.__main__ import command
 from makers.embedding.import_v1 import import_v1
 from retvec_lite import contract
-from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_embedding
@@ -18,9 +17,6 @@ from retvec_lite.model.weight_files import load_embedding
 Arrays = dict[str, np.ndarray]
 
 UPSTREAM = Path(__file__).parents[4] / "shared" / "upstream"
-PARITY = EncoderConfig(
-    max_words=1, overflow="truncate", drop_invisible=False, han_piece=None, kana_piece=None, sea_piece=None
-)
 TEXTS = ["", "a", "icecream", "Straße", "🙂👩‍🚀", "漢字", "\U0010ffff" * 20, "x" * 16]
 
 
@@ -52,9 +48,14 @@ def write_saved_model(path: Path, arrays: Arrays) -> Path:
     return path / "saved"
 
 
+def slots_of(word: str) -> np.ndarray:
+    """The one slot of a word, int32 `[1, 16]`, as the paper has it: what is longer is cut."""
+    return contract.codepoints(word, 16)[None]
+
+
 def with_24_digits(text: str, arrays: Arrays) -> np.ndarray:
     """The release's own computation, its 24 digits included: float32 `[256]`."""
-    slot = contract.words(contract.codepoints(text, PARITY.max_chars), PARITY)
+    slot = slots_of(text)
     digits = [int(digit) for char in slot[0] for digit in format(int(char), "024b")]
     hidden = np.array([digits], np.float32)
     for layer in range(3):
@@ -78,7 +79,7 @@ def test_every_container_gives_the_same_embedding(write: object, tmp_path: Path,
         if layer:
             np.testing.assert_array_equal(embedding.weights[f"embedding/dense_{layer}/kernel"], arrays[f"k{layer}"])
     for text in TEXTS:
-        slots = contract.words(contract.codepoints(text, PARITY.max_chars), PARITY)
+        slots = slots_of(text)
         vector = reference_network.embed(contract.bits(slots), embedding.weights)[0]
         np.testing.assert_allclose(vector, with_24_digits(text, arrays), atol=1e-5)
 
@@ -89,7 +90,7 @@ def test_the_released_weights_reproduce_the_published_vectors() -> None:
     published = json.loads((UPSTREAM / "retvec_v1_vectors.json").read_text(encoding="utf-8"))
     assert len(published) > 3
     for entry in published:
-        slots = contract.words(contract.codepoints(entry["word"], PARITY.max_chars), PARITY)
+        slots = slots_of(entry["word"])
         vector = reference_network.embed(contract.bits(slots), embedding.weights)[0]
         published_part = entry["embedding"]  # one of them was published with its first 119 numbers only
         np.testing.assert_allclose(vector[: len(published_part)], published_part, atol=1e-5, err_msg=entry["word"])

@@ -1,0 +1,397 @@
+"""What a trained or exported folder says of itself: `report.json`, and `README.md`, the model card, which is made from the JSON alone.
+
+The card has the form that model hubs read (https://huggingface.co/docs/hub/model-cards), with YAML in front. The same classifier gives
+the same bytes: no dates, no durations, no paths.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retvec_lite.contract import EncoderConfig
+from retvec_lite.decision import Decision
+from retvec_lite.schema import (
+    COUNT,
+    FLAG,
+    NOTHING,
+    SHARE,
+    TEXT,
+    Kind,
+    check_fields,
+    either,
+    listed,
+    mapped,
+    number,
+    structured,
+)
+from retvec_lite.terminal import json_line, margin
+from retvec_lite.version import __version__
+from retvec_lite.windows import describe_reading
+
+if TYPE_CHECKING:
+    from retvec_lite.model.weight_files import TrainedModel
+
+REPORT_NAME: Final = "report.json"
+CARD_NAME: Final = "README.md"
+
+CREATED_BY: Final = f"retvec-lite {__version__}"
+
+_METRICS: Final = {
+    "micro_f1": ("f1", "micro F1"),
+    "accuracy": ("accuracy", "accuracy"),
+    "macro_f1": ("f1", "macro F1"),
+    "calibration_error": ("ece", "calibration error"),
+    "in_scope_unknown": ("unknown", "answered unknown"),
+}
+"""Fact of the training -> the hub's type of the metric, and its name."""
+
+_SHOWN: Final = 200
+"""Labels that the card lists; the report has all."""
+
+_OWN_RUN: Final = re.compile("`+")
+
+_TAGS: Final = {".tflite": "tflite", ".mlpackage": "core-ml", ".retvec": "retvec"}
+"""Suffix of an exported file -> what hubs call its format."""
+
+_HARMLESS: Final = re.compile(r"empty rows? skipped\.$")
+"""How a warning ends that is none about the quality of the data."""
+
+
+def report_of(model: "TrainedModel", scores: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what `report.json` says of a classifier, JSON-ready: what it is, and the facts and settings of its training.
+
+    Args:
+        model: the classifier.
+        scores: everything that validation measured, by share of mistyped words; the weights keep the most important scores.
+    """
+    return {
+        "format": "retvec-lite-report",
+        "version": 2,
+        "created_by": CREATED_BY,
+        "encoder": model.encoder.to_dict(),
+        "head": model.head.to_dict(),
+        "labels": list(model.labels),
+        "embedding": dict(model.embedding),
+        "ngrams": None if model.ngrams is None else model.ngrams.to_dict(),
+        "meaning": None if model.meaning is None else model.meaning.to_dict(),
+        **model.decision.entry(),
+        "training": {**model.training, **({"validation": dict(scores)} if scores else {})},
+    }
+
+
+def report_json(report: Mapping[str, Any]) -> bytes:
+    """Return `report.json`: the same bytes for equal reports."""
+    return (json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+# --- the card ---------------------------------------------------------------------------------------------------------
+
+
+def model_card(report: Mapping[str, Any]) -> bytes:
+    """Return `README.md`, from what `report.json` says; with `artifacts`, it is the card of an export."""
+    facts, files = report["training"], {item["file"]: item["bytes"] for item in report.get("artifacts", ())}
+    decision = Decision.from_dict(report.get("decision"))
+    data = str(facts.get("data", "unknown data"))
+    scores = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
+    parts = [
+        _front(decision, data, scores, files),
+        f"# Text classifier trained on {_code(data)}",
+        f"Typo-proof: `{report['head']['name']}` head{' with n-grams' if report['ngrams'] else ''} of "
+        f"[retvec-lite](https://pypi.org/project/retvec-lite), {facts.get('created_by', 'an early release')}.",
+        f"## Labels\n\n{len(report['labels']):,}: {_labels(report['labels'])}",
+        *([f"## Files\n\n{_files(report)}"] if files else []),
+        f"## Training data\n\n{_data(facts, data)}",
+        f"## Figures\n\n{_figures(facts, scores)}",
+        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _limits(report, decision)),
+        f"## How to load it\n\n{_use(decision, list(files))}",
+        "## License\n\nUnknown: set by the owner of the training data, here and in the field above. The software is under Apache-2.0.",
+    ]
+    return ("\n\n".join(parts) + "\n").encode()
+
+
+def _front(
+    decision: Decision, data: str, scores: Sequence[tuple[str, Mapping[str, Any]]], files: Mapping[str, int]
+) -> str:
+    """Return the YAML: each value is JSON, which YAML contains."""
+    metrics = [
+        {"type": kind, "name": f"{name}, {float(rate):.0%} of the words mistyped", "value": round(row[key], 4)}
+        for rate, row in scores
+        for key, (kind, name) in _METRICS.items()
+        if row.get(key) is not None
+    ]
+    formats = [tag for suffix, tag in _TAGS.items() if any(name.endswith(suffix) for name in files)]
+    task = {"type": "text-classification", "name": "Text classification"}
+    result = {"task": task, "dataset": {"type": "custom", "name": f"{data} (validation)"}, "metrics": metrics}
+    fields = {
+        "license": "unknown",
+        "library_name": "retvec-lite",
+        "pipeline_tag": "text-classification",
+        "tags": ["text-classification", *formats, "on-device", "typos"],
+        "metrics": ["f1", "accuracy"] if decision.multi_label else ["accuracy", "f1"],
+        "model-index": [{"name": f"classifier of {data}", "results": [result]}],
+    }
+    return "\n".join(["---", *(f"{key}: {json_line(value)}" for key, value in fields.items()), "---"])
+
+
+def _labels(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - _SHOWN:,} more, see `{REPORT_NAME}`" if len(labels) > _SHOWN else ""
+    return ", ".join(map(_code, labels[:_SHOWN])) + more
+
+
+def _files(report: Mapping[str, Any]) -> str:
+    """Return the table of an export's files, what ran them, and how near they are to the reference."""
+    lines = [
+        "| file | size | for | verified on | probabilities off by | same labels as float32 |",
+        "|---" * 6 + "|",
+    ]
+    for item in report["artifacts"]:
+        runs = [run for run in item["runtimes"] if run["promised"]]
+        measured = [(check["name"], check["value"]) for run in runs for check in run["checks"]]
+        off, same = (
+            [value for name, value in measured if name == wanted and value is not None]
+            for wanted in ("probabilities", "same label")
+        )
+        cells = (
+            _code(item["file"]),
+            f"{item['bytes'] / 1000:,.0f} kB",
+            ", ".join(f"{name} {version} or newer" for name, version in item["oldest_runtime"].items()),
+            ", ".join(
+                f"{run['runtime']} {run['version']}{'' if run['ok'] else ' (**broken bounds**)'}" for run in runs
+            ),
+            f"{max(off):.1e}" if off else "",
+            f"{min(same):.1%}" if same else "",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"Compared with the NumPy reference on {report['texts']['golden']} golden texts and {report['texts']['real']}.",
+    ]
+    if report["accuracy_float32"] is not None:
+        lines[-1] += f" The accuracy of the float32 reference on the latter is {report['accuracy_float32']:.4f}."
+    if report["skipped_runtimes"]:
+        lines[-1] += f" Not run on {' and '.join(report['skipped_runtimes'])}."
+    lines += [f"{_code(file)} was not written: {_plain(why)}" for file, why in report.get("failed", {}).items()]
+    more = "has every check, the operators, and the bytes of each part"
+    lines += ["", f"`golden.json` has texts with the answers to expect, for tests of your app. `{REPORT_NAME}` {more}."]
+    return "\n".join(lines)
+
+
+def _data(facts: Mapping[str, Any], data: str) -> str:
+    folds = facts.get("folds")
+    way = (
+        f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} others for validation"
+    )
+    lines = [f"{facts.get('training_texts', 0):,} texts of {_code(data)}, {way}, mistyped on purpose while training."]
+    if facts.get("unlabelled_texts"):
+        lines.append(f"{facts['unlabelled_texts']:,} texts without labels were learned from as well.")
+    # They quote texts, which may be private.
+    count = sum(not _HARMLESS.search(warning) for warning in facts.get("warnings", ()))
+    if count:
+        lines.append(
+            f"Training warned of {count} {'thing' if count == 1 else 'things'} in the data, see `{REPORT_NAME}`."
+        )
+    return " ".join(lines)
+
+
+def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    if not scores:
+        return "None were kept."
+    names = {key: name for key, (_, name) in _METRICS.items() if all(row.get(key) is not None for _, row in scores)}
+    lines = [
+        f"| mistyped words | {' | '.join(names.values())} |",
+        "|---" * (1 + len(names)) + "|",
+        *(f"| {float(rate):.0%} | {' | '.join(f'{row[key]:.3f}' for key in names)} |" for rate, row in scores),
+    ]
+    error = facts.get("accuracy_error")
+    if error is not None:
+        score = next(iter(names))
+        lines += ["", f"The {names[score]} on clean texts is known to {margin(error)}. `{REPORT_NAME}` has more."]
+    return "\n".join(lines)
+
+
+def _limits(report: Mapping[str, Any], decision: Decision) -> Iterator[str]:
+    encoder, facts = EncoderConfig.from_dict(report["encoder"]), report["training"]
+    yield f"It reads {describe_reading(encoder)}, {encoder.max_words:,} words at most at a time."
+    yield "The figures hold for texts like those of the training data. Measure on your own."
+    about = describe_meaning(facts.get("meaning", {}))
+    if about:
+        yield about
+    elif report["embedding"].get("name", "raw") != "raw":
+        yield "The word embedding knows what words look like, not what they mean."
+    if known := facts.get("pretrained_head"):
+        yield f"Its network was pre-trained on open sentences in {known['language']}, and repeats their biases."
+    if decision.multi_label:
+        yield "A text may have several labels or none; each has a threshold of its own."
+    elif decision.threshold is not None:
+        yield f"A text belongs to none of the labels where the probability of the best one is {decision.rule}."
+    yield "It repeats what it learned from its training texts, their biases included."
+
+
+def describe_meaning(facts: Mapping[str, Any]) -> str:
+    """Return what a classifier knows of what words mean, from the report of its training; nothing where that was not asked for.
+
+    Example:
+        >>> from retvec_lite.model.report import describe_meaning
+        >>> describe_meaning({"used": True, "language": "en", "words": 6950, "known_words": 0.98})
+        'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
+    """
+    languages = facts.get("languages", {})
+    others = [name for name in languages if name != facts["language"]]
+    unmeasured = f" It read words of {' and '.join(others)}, but no texts in {' or '.join(others)} were measured: evaluate it on some."
+    if not facts.get("used"):
+        about = f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
+    else:
+        counts = languages or {facts["language"]: facts["words"]}
+        words = " and ".join(f"{count:,} words of {name}" for name, count in counts.items())
+        about = (
+            f"It knows what {words} mean, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
+            "biases."
+        )
+        about += " One of its two tables was learned for requests." if "tables" in facts else ""
+    return about + unmeasured if others else about
+
+
+def _use(decision: Decision, files: Sequence[str]) -> str:
+    """Return how to load a trained folder, or an exported file of each format that is there."""
+    parts = []
+    tflite, retvec = (
+        next((name for name in files if name.endswith(suffix)), None) for suffix in (".tflite", ".retvec")
+    )
+    exported = tflite or retvec
+    if exported or not files:
+        name, comment = (
+            (exported, 'in this folder; from a hub, rl.load("hf://user/model")') if exported else (".", "this folder")
+        )
+        install = "retvec-lite[litert]" if tflite else "retvec-lite" if retvec else "retvec-lite[train]"
+        lines = [
+            "import retvec_lite as rl",
+            "",
+            f'classifier = rl.load("{name}")  # {comment}',
+            'print(classifier.predict("a text"))',
+        ]
+        parts += [_block("sh", f'pip install "{install}"'), _block("python", *lines)]
+    if retvec:
+        lines = [
+            'import { load } from "retvec-lite"; // npm install retvec-lite',
+            "",
+            f'const classifier = await load("{retvec}");',
+            'console.log(await classifier.predict("a text"));',
+        ]
+        parts += ["In web pages and Node.js:", _block("js", *lines)]
+    package = next((name for name in files if name.endswith(".mlpackage")), None)
+    if package:
+        lines = [
+            f'let classifier = try TextClassifier(name: "{package.removesuffix(".mlpackage")}")',
+            f'let answer = try classifier.{"classifyAll" if decision.multi_label else "classify"}("a text")',
+        ]
+        parts += [
+            f"On iOS and macOS, drag {_code(package)} into Xcode and add the Swift package of retvec-lite, product `RetvecLiteCoreML`:",
+            _block("swift", *lines),
+        ]
+    if decision.rejects and not decision.multi_label:
+        parts.append("The label is None, in Swift nil, for a text that belongs to none of the labels.")
+    return "\n\n".join(parts)
+
+
+def _block(language: str, *lines: str) -> str:
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def _code(text: str) -> str:
+    """Return text as a code span, whatever it holds."""
+    text = _plain(text)
+    fence = "`" * (1 + max((len(run) for run in _OWN_RUN.findall(text)), default=0))
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _plain(text: str) -> str:
+    """Return text on one line, as characters: no markup of a hub's page, and nothing that steers a terminal."""
+    return json_line(text)[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+
+
+# --- facts that were read ---------------------------------------------------------------------------------------------
+
+_POINT: Final = Kind(
+    "a pair of a number of texts and a score",
+    lambda value: type(value) is list and len(value) == 2 and COUNT.fits(value[0]) and SHARE.fits(value[1]),
+)
+_CONFUSION: Final = Kind(
+    "a label, the label that was taken for it, and how often",
+    lambda value: type(value) is list and len(value) == 3 and all(map(TEXT.fits, value[:2])) and COUNT.fits(value[2]),
+)
+_SCORES: Final = Kind(
+    "an object of scores",
+    lambda value: mapped(either(SHARE, NOTHING)).fits(value) and SHARE.fits(value.get("accuracy")),
+)
+_BY_RATE: Final = Kind(
+    "an object of scores from 0 to 1 by the share of mistyped words, that of 0 among them",
+    lambda value: mapped(_SCORES).fits(value) and all(map(_is_rate, value)) and (not value or "0" in value),
+)
+
+_MEANING: Final = structured(
+    {
+        "used": FLAG,
+        "left_out": TEXT,
+        "language": TEXT,
+        "words": COUNT,
+        "known_words": SHARE,
+        "languages": mapped(COUNT),
+        "tables": listed(TEXT),
+    }
+)
+
+_HEAD: Final = Kind(
+    "an object of strings with a language", lambda value: mapped(TEXT).fits(value) and "language" in value
+)
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    "accuracy_error": number(0),
+    "best_epoch": COUNT,
+    "confusions": listed(_CONFUSION),
+    "created_by": TEXT,
+    "data": TEXT,
+    "epochs": either(COUNT, NOTHING),
+    "estimated_bytes": mapped(COUNT),
+    "fine_tuned_embedding": FLAG,
+    "folds": COUNT,
+    "learning_curve": either(listed(_POINT), NOTHING),
+    "max_kb": COUNT,
+    "meaning": Kind(
+        "what a training says of what words mean",
+        lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
+    ),
+    "multi_label": FLAG,
+    "pretrained_head": either(_HEAD, NOTHING),
+    "texts_cut_by_max_words": SHARE,
+    "texts_in_windows": SHARE,
+    "training_texts": COUNT,
+    "unlabelled_texts": COUNT,
+    "validation": _BY_RATE,
+    "validation_texts": COUNT,
+    "warnings": listed(TEXT),
+}  # fmt: skip
+
+
+def check_facts(facts: Mapping[str, Any]) -> None:
+    """Check the facts that this release reads; those of other releases are kept as they are, and each may be missing.
+
+    Raises:
+        RetvecLiteError: naming the first that is not what a training writes.
+    """
+    check_fields(facts, _KINDS)
+
+
+def _needed_of_meaning(facts: Mapping[str, Any]) -> set[str]:
+    """Return the facts that cannot be missing beside the others."""
+    if facts.get("used"):
+        return {"language", "words", "known_words"}
+    return {"language"} if facts.get("languages") else set()
+
+
+def _is_rate(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
