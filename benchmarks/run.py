@@ -24,18 +24,12 @@ class Script(NamedTuple):
 
 SCRIPTS: Final = (
     Script("speed.latency", data=False),
-    Script("speed.features", data=False),
     Script("experiments.comparison", v1=True),
     Script("experiments.few_shot", ("--shots", "5", "10", "20", "50", "0")),
     Script("experiments.languages"),
-    Script("experiments.rejection"),
-    Script("experiments.multi_label"),
     Script("experiments.typo_resilience", v1=True),
     Script("experiments.adversarial", v1=True),
     Script("experiments.robustness"),
-    Script("experiments.pareto", v1=True),
-    Script("experiments.embedding_choice", ("default",)),
-    Script("experiments.clean_training", v1=True),
 )
 
 

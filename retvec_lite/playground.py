@@ -9,7 +9,6 @@ import html
 import http
 import http.server
 import json
-import lzma
 import os
 import re
 import socketserver
@@ -25,16 +24,17 @@ from retvec_lite.arguments import checked
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.runtime.artifact import PREBUILT, locate, not_exported, read_artifact
-from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX
+from retvec_lite.runtime.retvec_file import SUFFIX
 
 CONTENT_TYPES: Final = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".wasm": "application/wasm",
-    ".txt": "text/plain; charset=utf-8",
 }
 """Suffix -> content type of the page's files."""
+
+ENGINE: Final = "engine.wasm"
 
 _HOST: Final = "127.0.0.1"
 
@@ -65,8 +65,8 @@ def demo(
     The server prints its address and answers this machine only. Neither the server nor the page needs a network.
 
     Args:
-        model: an exported .tflite or .retvec, a folder that contains some, or "language" for the detector in the package, which is always in
-            the page's list.
+        model: an exported .retvec, a folder that contains some, or "language" for the detector in the package, which is always in the
+            page's list. The page runs them on the engine, so that a .tflite is refused.
         port: the port to serve on; 0 picks a free one.
         browser: open the page in the default browser.
         export: instead of serving, write the page and one model (int8 if there are several) to this HTML file.
@@ -77,14 +77,14 @@ def demo(
 
     Example:
         >>> import retvec_lite as rl
-        >>> rl.demo("classifier-int8.tflite", export="page.html")  # doctest: +ELLIPSIS
-        Wrote page.html (... bytes) with classifier-int8.tflite. Open it in any browser.
+        >>> rl.demo("classifier-int8.retvec", export="page.html")  # doctest: +ELLIPSIS
+        Wrote page.html (... bytes) with classifier-int8.retvec. Open it in any browser.
     """
     models = find_models(model)
     if export is not None:
         _write_page(models[0], os.fspath(export), force)
         return
-    models += [file for file in map(locate, PREBUILT) if file not in models]
+    models += [file for file in (locate(name, SUFFIX) for name in PREBUILT) if file not in models]
     with make_server(models, port) as server:
         address = f"http://{_HOST}:{server.server_port}/"
         print(f"Serving {', '.join(model.name for model in models)} at {address} (Ctrl-C to stop)", flush=True)
@@ -98,9 +98,19 @@ def demo(
 
 
 def find_models(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the exported files at `path`; int8 files come first, because the page starts with the first one."""
-    place = locate(path)
-    models = sorted(place.glob("*.tflite")) + sorted(place.glob(f"*{SUFFIX}")) if place.is_dir() else [place]
+    """Return the exported `.retvec` files at `path`; int8 files come first, because the page starts with the first one.
+
+    Raises:
+        RetvecLiteError: for files of other formats, and damaged ones.
+    """
+    place = locate(path, SUFFIX)
+    models = sorted(place.glob(f"*{SUFFIX}")) if place.is_dir() else [place]
+    others = sorted(place.glob("*.tflite")) if place.is_dir() else [place] if place.suffix == ".tflite" else []
+    if others and not (models and models[0].suffix == SUFFIX):
+        raise RetvecLiteError(
+            f"The playground runs {SUFFIX} files, not {others[0]}. Make one: "
+            "retvec-lite export TRAINED --format engine --out DIST"
+        )
     if not models:
         raise not_exported(place)
     recipes = {model: str(read_artifact(model).metadata.get("recipe")) for model in models}
@@ -204,40 +214,28 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @functools.cache
 def page_files() -> Mapping[str, bytes]:
-    """Return the built page and its runtimes, unpacked: name -> bytes."""
-    files = {}
-    for entry in (resources.files("retvec_lite") / "web").iterdir():
-        name, content = entry.name, entry.read_bytes()
-        if name.endswith(".xz"):
-            name, content = name.removesuffix(".xz"), lzma.decompress(content)
-        if any(name.endswith(suffix) for suffix in CONTENT_TYPES):
-            files[name] = content
-    return files
+    """Return the built page and the engine: name -> bytes."""
+    folder = resources.files("retvec_lite") / "web"
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir() if Path(entry.name).suffix in CONTENT_TYPES}
 
 
 def single_page(model_name: str, model: bytes) -> bytes:
-    """Build one HTML file with script, styles, runtime and model inside, which runs from disk and loads nothing.
+    """Build one HTML file with script, styles, engine and model inside, which runs from disk and loads nothing.
 
-    The runtime is LiteRT, or, for a `.retvec`, the engine. The page shows `model_name` and has the same bytes for the same arguments.
+    The page shows `model_name` and has the same bytes for the same arguments.
     """
     files = page_files()
-    runtime = "engine.wasm" if model.startswith(MAGIC) else "litert.wasm"
     app, style = files["app.js"].decode(), files["app.css"].decode()
-    glue = files["litert.js"].decode() if runtime == "litert.wasm" else ""
     # Allow inline code by its hash: 'unsafe-inline' would allow any.
-    scripts = " ".join(f"'{_sha256(code)}'" for code in (glue, app) if code)
     policy = (
-        f"default-src 'none'; script-src {scripts} 'wasm-unsafe-eval'; "
+        f"default-src 'none'; script-src '{_sha256(app)}' 'wasm-unsafe-eval'; "
         f"style-src '{_sha256(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    notice = files["NOTICE.txt"].decode().replace("--", "- -")
-    data = f"{_block('data-file', runtime, files[runtime])}\n{_block('data-model', model_name, model)}"
+    data = f"{_block('data-file', ENGINE, files[ENGINE])}\n{_block('data-model', model_name, model)}"
     page = files["index.html"].decode()
     policy_tag = f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
-    glue_tag = f"<script>{_inline(glue)}</script>" if glue else ""
     for pattern, content in (
         (r'<meta charset="utf-8" ?/?>', policy_tag),
-        (r'<script +defer +src="./litert.js"></script>', f"<!--\n{notice}-->\n    {glue_tag}"),
         (r'<script type="module" [^>]*src="./app.js"></script>', f'<script type="module">{_inline(app)}</script>'),
         (r'<link rel="stylesheet" [^>]*href="./app.css" ?/?>', f"<style>{_inline(style)}</style>"),
         ("</body>", f"{data}\n</body>"),

@@ -42,8 +42,9 @@ def api_folder(tmp_path_factory: pytest.TempPathFactory) -> ApiFolder:
     from retvec_lite import train
 
     place = tmp_path_factory.mktemp("api")
-    asset = Path(__file__).parents[1] / "android_demo/app/src/main/assets/classifier.tflite"
-    shutil.copy(asset, place / "classifier-int8.tflite")
+    root = Path(__file__).parents[1]
+    shutil.copy(root / "android_demo/app/src/main/assets/classifier.tflite", place / "classifier-int8.tflite")
+    shutil.copy(root / "golden/rejecting.retvec", place / "classifier-int8.retvec")
     train(english("train"), epochs=12, out=place / "classifier")
     return ApiFolder(place)
 

@@ -90,10 +90,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> 
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == expected_files() and wheel.name.endswith("-py3-none-any.whl")
     assert {"retvec_lite/py.typed", "retvec_lite/starter/train.csv", "retvec_lite/converters/__init__.py"} <= names
-    assert {
-        f"retvec_lite/web/{name}"
-        for name in ("index.html", "app.js", "app.css", "engine.wasm", "litert.wasm.xz", "NOTICE.txt")
-    } <= names
+    assert {f"retvec_lite/web/{name}" for name in ("index.html", "app.js", "app.css", "engine.wasm")} <= names
 
 
 def test_the_sdist_holds_the_sources(built: Path) -> None:

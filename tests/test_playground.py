@@ -7,6 +7,7 @@ import http.client
 import http.server
 import json
 import re
+import shutil
 import socket
 import struct
 import threading
@@ -18,22 +19,23 @@ from pathlib import Path
 import pytest
 from light import loaded_after
 from patience import PATIENCE
-from tiny_artifact import tiny_artifact, tiny_retvec
+from tiny_artifact import tiny_artifact
 
 from retvec_lite import playground
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.playground import demo, find_models, make_server, page_files, single_page
 
-ODD_NAME = "größe & 50% 'x'.tflite"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+ODD_NAME = "größe & 50% 'x'.retvec"
 
 
 @pytest.fixture
 def dist(tmp_path: Path) -> Path:
     folder = tmp_path / "dist"
     folder.mkdir()
-    (folder / "a-float32.tflite").write_bytes(tiny_artifact())
-    (folder / "b-int8.tflite").write_bytes(tiny_artifact(recipe="int8"))
-    (folder / ODD_NAME).write_bytes(tiny_artifact(recipe="int4"))
+    for name, golden in (("a-int4.retvec", "plain"), ("b-int8.retvec", "several"), (ODD_NAME, "plain")):
+        shutil.copy(GOLDEN / f"{golden}.retvec", folder / name)
+    (folder / "another.tflite").write_bytes(tiny_artifact())
     (folder / "report.md").write_text("not for the browser", encoding="utf-8")
     return folder
 
@@ -62,8 +64,6 @@ def test_the_page_and_its_files_are_served_with_a_strict_policy(port: int) -> No
         ("/", "text/html; charset=utf-8", "index.html"),
         ("/app.js", "text/javascript; charset=utf-8", "app.js"),
         ("/app.css?1", "text/css; charset=utf-8", "app.css"),
-        ("/litert.js", "text/javascript; charset=utf-8", "litert.js"),
-        ("/litert.wasm", "application/wasm", "litert.wasm"),
         ("/engine.wasm", "application/wasm", "engine.wasm"),
     ):
         status, headers, content = ask(port, path)
@@ -78,13 +78,13 @@ def test_the_page_and_its_files_are_served_with_a_strict_policy(port: int) -> No
 
 def test_the_models_are_listed_with_int8_first_and_read_when_asked_for(port: int, dist: Path) -> None:
     names = json.loads(ask(port, "/models.json")[2])
-    assert names == ["b-int8.tflite", "a-float32.tflite", ODD_NAME]
-    quoted = "/models/gr%C3%B6%C3%9Fe%20%26%2050%25%20'x'.tflite"
+    assert names == ["b-int8.retvec", "a-int4.retvec", ODD_NAME]
+    quoted = "/models/gr%C3%B6%C3%9Fe%20%26%2050%25%20'x'.retvec"
     assert ask(port, quoted)[2] == (dist / ODD_NAME).read_bytes()
-    (dist / "b-int8.tflite").write_bytes(b"exported again")
-    assert ask(port, "/models/b-int8.tflite")[2] == b"exported again"
-    (dist / "b-int8.tflite").unlink()
-    assert ask(port, "/models/b-int8.tflite")[0] == 404
+    (dist / "b-int8.retvec").write_bytes(b"exported again")
+    assert ask(port, "/models/b-int8.retvec")[2] == b"exported again"
+    (dist / "b-int8.retvec").unlink()
+    assert ask(port, "/models/b-int8.retvec")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_nothing_but_get_is_answered(port: int, method: str) -> None:
     ],
 )
 def test_another_sites_name_that_points_here_gets_nothing(port: int, host: str, status: int) -> None:
-    assert ask(port, "/models/b-int8.tflite", host=host)[0] == status
+    assert ask(port, "/models/b-int8.retvec", host=host)[0] == status
 
 
 def test_a_browser_that_leaves_early_is_not_an_error(port: int, capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as leaving:
-        leaving.sendall(f"GET /litert.wasm HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        leaving.sendall(f"GET /engine.wasm HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert leaving.recv(9) == b"HTTP/1.1 "
         leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset, do not say goodbye
     time.sleep(0.2)
@@ -183,7 +183,7 @@ def test_a_reader_that_stops_reading_is_let_go(
         with socket.socket() as lazy:
             lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             lazy.connect(("127.0.0.1", server.server_port))
-            lazy.sendall(f"GET /litert.wasm HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+            lazy.sendall(f"GET /engine.wasm HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
             assert lazy.recv(9) == b"HTTP/1.1 "
             server.shutdown()
             thread.join()
@@ -244,9 +244,15 @@ def test_a_wrong_model_is_refused_before_anything_is_served(dist: Path, tmp_path
 
     assert refused(tmp_path).startswith(f"No .tflite file in {tmp_path}.")
     assert "report.md" in refused(dist / "report.md")
-    assert "none.tflite" in refused(tmp_path / "none.tflite")
-    (dist / "c.tflite").write_bytes(tiny_artifact(contract_version=3))
-    assert "c.tflite" in refused(dist)
+    assert "none.retvec" in refused(tmp_path / "none.retvec")
+    export = "Make one: retvec-lite export TRAINED --format engine --out DIST"
+    tflite = dist / "another.tflite"
+    assert refused(tflite) == f"The playground runs .retvec files, not {tflite}. {export}"
+    (dist / "c.retvec").write_bytes((dist / "a-int4.retvec").read_bytes()[:-64])
+    assert "c.retvec" in refused(dist)
+    for file in dist.glob("*.retvec"):
+        file.unlink()
+    assert refused(dist) == f"The playground runs .retvec files, not {tflite}. {export}"
 
 
 class Page(HTMLParser):
@@ -275,9 +281,9 @@ def test_export_writes_one_page_with_everything_inside(dist: Path, capsys: pytes
     target = dist.parent / "page.html"
     demo(dist, export=target)
     size = target.stat().st_size
-    expected = f"Wrote {target} ({size:,} bytes) with b-int8.tflite. Open it in any browser.\n"
+    expected = f"Wrote {target} ({size:,} bytes) with b-int8.retvec. Open it in any browser.\n"
     assert capsys.readouterr().out == expected
-    assert size <= 5_000_000
+    assert size <= 500_000
     page = Page(target.read_text(encoding="utf-8"))
     assert [attributes for _, attributes, _ in page.elements if {"src", "href"} & set(attributes)] == [
         {"rel": "icon", "href": "data:,"}
@@ -288,27 +294,13 @@ def test_export_writes_one_page_with_everything_inside(dist: Path, capsys: pytes
         if attributes.get("type") == "application/gzip"
     }
     assert blocks == {
-        "litert.wasm": page_files()["litert.wasm"],
-        "b-int8.tflite": (dist / "b-int8.tflite").read_bytes(),
+        "engine.wasm": page_files()["engine.wasm"],
+        "b-int8.retvec": (dist / "b-int8.retvec").read_bytes(),
     }
 
 
-def test_a_retvec_is_offered_and_its_page_holds_the_engine_alone(dist: Path) -> None:
-    file = dist / "c-int8.retvec"
-    file.write_bytes(tiny_retvec())
-    assert [model.name for model in find_models(dist)][:2] == ["b-int8.tflite", file.name]
-    target = dist.parent / "page.html"
-    demo(file, export=target)
-    assert target.stat().st_size <= 500_000
-    page = Page(target.read_text(encoding="utf-8"))
-    inside = [attributes.get("data-file") for _, attributes, _ in page.elements if attributes.get("data-file")]
-    assert inside == ["engine.wasm"]
-    (policy,) = [attributes["content"] for _, attributes, _ in page.elements if "http-equiv" in attributes]
-    assert policy is not None and policy.count("'sha256-") == 2
-
-
 def test_the_exported_pages_policy_names_its_inline_code_and_no_other(dist: Path) -> None:
-    page = Page(single_page("m.tflite", (dist / "b-int8.tflite").read_bytes()).decode())
+    page = Page(single_page("m.retvec", (dist / "b-int8.retvec").read_bytes()).decode())
     (policy,) = [attributes["content"] for _, attributes, _ in page.elements if "http-equiv" in attributes]
     assert policy is not None
     code = [
@@ -317,7 +309,7 @@ def test_the_exported_pages_policy_names_its_inline_code_and_no_other(dist: Path
         if tag in ("script", "style") and text and attributes.get("type") != "application/gzip"
     ]
     hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in code}
-    assert len(hashes) == 3
+    assert len(hashes) == 2
     assert set(re.findall(r"'sha256-[^']+'", policy)) == hashes
     assert "unsafe-inline" not in policy
     assert "connect-src" not in policy
@@ -326,13 +318,13 @@ def test_the_exported_pages_policy_names_its_inline_code_and_no_other(dist: Path
 
 def test_the_exported_page_states_its_encoding_and_policy_first(dist: Path) -> None:
     # Browsers look for the encoding in the first 1024 bytes (HTML standard, 13.2.3.2); a policy covers only what follows it.
-    page = single_page("m.tflite", (dist / "b-int8.tflite").read_bytes())
+    page = single_page("m.retvec", (dist / "b-int8.retvec").read_bytes())
     assert page.index(b'<meta charset="utf-8"') < 500
     assert page.index(b"Content-Security-Policy") < min(page.index(b"<script"), page.index(b"<style"))
 
 
 def test_the_exported_page_is_reproducible_and_keeps_odd_names(dist: Path) -> None:
-    name = '<b>"50%" & more\'.tflite'
+    name = '<b>"50%" & more\'.retvec'
     model = (dist / ODD_NAME).read_bytes()
     once = single_page(name, model)
     assert once == single_page(name, model)
@@ -346,7 +338,7 @@ def test_export_replaces_nothing_without_force(dist: Path) -> None:
         demo(dist, export=target)
     assert target.read_text(encoding="utf-8") == "mine"
     demo(dist, export=target, force=True)
-    assert target.stat().st_size > 1_000_000
+    assert target.stat().st_size > 100_000
 
 
 @pytest.mark.parametrize("name", ["", "page/", "dist"])
@@ -363,10 +355,6 @@ def test_what_ships_is_small_enough_for_a_repository() -> None:
     from importlib import resources
 
     sizes = {entry.name: len(entry.read_bytes()) for entry in (resources.files("retvec_lite") / "web").iterdir()}
-    assert sorted(sizes) == [
-        "NOTICE.txt", "app.css", "app.js", "engine.wasm", "index.html", "litert.js.xz", "litert.wasm.xz",
-    ]  # fmt: skip
+    assert sorted(sizes) == ["app.css", "app.js", "engine.wasm", "index.html"]
     assert sizes["engine.wasm"] <= 80_000
-    assert max(sizes.values()) < 2_000_000
-    assert sum(sizes.values()) < 5_000_000
-    assert sum(len(gzip.compress(page_files()[name])) for name in ("index.html", "app.js", "app.css")) <= 60_000
+    assert sum(len(gzip.compress(page_files()[name])) for name in ("index.html", "app.js", "app.css")) <= 30_000

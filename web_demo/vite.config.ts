@@ -6,10 +6,7 @@ const TARGET = fileURLToPath(new URL("../retvec_lite/web/", import.meta.url));
 // No hashes in the names: Python serves these files by name and inlines them for --export.
 export default defineConfig({
   base: "./",
-  resolve: {
-    conditions: ["retvec-lite-source", ...defaultClientConditions],
-    alias: { "@litertjs/wasm-utils": fileURLToPath(new URL("./src/litert_loader.ts", import.meta.url)) },
-  },
+  resolve: { conditions: ["retvec-lite-source", ...defaultClientConditions] },
   build: {
     target: "es2023",
     outDir: TARGET,

@@ -26,8 +26,6 @@ STARTER: Final = "starter data"
 MULTILINGUAL: Final = ("MASSIVE", "Tatoeba")
 VALIDATION_SHARE: Final = 0.1
 _FEWEST_OF_LABEL: Final = 10
-LOCALES: Final = ("en-US", "de-DE", "fr-FR", "fi-FI", "tr-TR", "ru-RU", "ar-SA", "hi-IN", "th-TH", "ko-KR")
-"""Ten of MASSIVE's locales, of six scripts."""
 
 
 @dataclass(frozen=True)
@@ -121,30 +119,6 @@ def _read(path: Path, name: str) -> tuple[Dataset, list[str]]:
     if len(languages) != len(dataset):
         raise SystemExit(f"{path} has {len(dataset)} texts but {len(languages)} languages.")
     return dataset, languages
-
-
-def read_locales(path: Path, locales: Sequence[str], rows: int) -> Dataset:
-    """Read the first rows of each of some locales from a file with the columns text, label and lang, without rare labels.
-
-    Args:
-        path: the CSV file.
-        locales: values of the column lang.
-        rows: of each locale at most.
-
-    Returns:
-        The rows of labels that have at least ten of them.
-    """
-    require_data(path)
-    left = dict.fromkeys(locales, rows)
-    found = []
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if left.get(row["lang"], 0) > 0:
-                left[row["lang"]] -= 1
-                found.append((row["text"], row["label"]))
-    counts = Counter(label for _, label in found)
-    kept = [(text, label) for text, label in found if counts[label] >= _FEWEST_OF_LABEL]
-    return Dataset(tuple(text for text, _ in kept), tuple(label for _, label in kept), path)
 
 
 def sampled(count: int, at_most: int, seed: int = 0) -> list[int]:

@@ -9,7 +9,6 @@ import os
 import random
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,16 +19,8 @@ from benchmarks.tables.cells import markdown_table
 from retvec_lite import TextClassifier
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NativeEngine
-from tools.build_engine import build, zig
 
 KINDS: Final = {"engine": ".retvec", "LiteRT": ".tflite"}
-FREESTANDING: Final = ("-s", "-nostdlib", "-ffreestanding", "-fno-builtin", "-DRVL_FREESTANDING")
-TARGETS: Final = {
-    "arm64": ("aarch64-linux-android", ()),
-    "wasm": ("wasm32-freestanding", ("-msimd128", "-Wl,--no-entry", "-Wl,--export-dynamic")),
-}
-"""What the code is compiled for, with options."""
-
 VOCABULARY: Final = 300
 WORDS: Final = 10
 """Words of the log's vocabulary, of which each text has some."""
@@ -49,16 +40,6 @@ def median_times(calls: dict[str, Callable[[str], object]], texts: Sequence[str]
             call(text)
             found[name].append(time.perf_counter() - start)
     return {name: round(statistics.median(times) * 1e6, 1) for name, times in found.items()}
-
-
-def code_sizes(folder: Path) -> Row:
-    """Return the bytes of the stripped engine for each target; nothing without zig."""
-    found: Row = {}
-    for name, (target, options) in TARGETS.items():
-        command = zig(target)
-        if command is not None:
-            found[name] = build(command, folder / name, *FREESTANDING, *options).stat().st_size
-    return found
 
 
 def start(file: Path) -> None:
@@ -119,17 +100,12 @@ def measure(dist: Path, quick: bool) -> list[Row]:
     memory = {name: round(statistics.median(float(kb) for _, kb in found)) for name, found in starts.items()}
     memory["engine"] = round(NativeEngine(read_artifact(files["engine"])).memory / 1000)
     rows.append({"what": "memory, kB", **memory})
-    with tempfile.TemporaryDirectory() as folder:
-        rows += [{"what": f"code, {name}, bytes", "engine": size} for name, size in code_sizes(Path(folder)).items()]
     return rows
 
 
 def table_of(rows: Sequence[Row]) -> str:
-    """Return what was measured of both engines as a table, and what is known of ours alone as a sentence under it."""
-    cells = [[row["what"], *(f"{row[name]:,}" for name in KINDS)] for row in rows if KINDS.keys() <= row.keys()]
-    alone = [f"{row['what']}: {row['engine']:,}" for row in rows if not KINDS.keys() <= row.keys()]
-    table = markdown_table(["", *KINDS], cells)
-    return f"{table}\nThe engine's {'; '.join(alone)}.\n" if alone else table
+    """Return what was measured of both engines as a table."""
+    return markdown_table(["", *KINDS], [[row["what"], *(f"{row[name]:,}" for name in KINDS)] for row in rows])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,7 +1,7 @@
 """fastText as a whole product: tuned by itself and quantized below 1 MB, or of any size.
 
 Joulin et al. 2016 (arXiv:1607.01759, arXiv:1612.03651), in the package `fasttext-wheel`. The small one gets the
-same as our own training: the same texts, with mistyped copies (or without, for comparison), and the same validation texts.
+same as our own training: the same texts with mistyped copies, and the same validation texts.
 """
 
 import re
@@ -24,7 +24,7 @@ from retvec_lite.data.typos import mistype_many
 
 _TRIES: Final = 3
 SUBWORDS: Final = (3, 6)
-"""Shortest and longest n-grams of letters (fastText's default for vectors), fixed where training texts have typos. Tuning
+"""Shortest and longest n-grams of letters (fastText's default for vectors), fixed: tuning
 alone may spend its time on models without n-grams, which fail on mistyped words."""
 LARGE_OPTIONS: Final = {"wordNgrams": 2, "minn": 3, "maxn": 6, "epoch": 100}
 LARGE_SETTINGS: Final[dict[str, Any]] = {**LARGE_OPTIONS, "lr": (0.5, 1.0), "held_out": HELD_OUT}
@@ -59,13 +59,12 @@ def train_fasttext(
 ) -> Trained:
     """Tune, train, quantize and write `path`.
 
-    Tuning stops after some seconds, so two runs differ even with one seed. With several copies the n-grams are fixed to
-    `SUBWORDS`.
+    Tuning stops after some seconds, so two runs differ even with one seed.
 
     Args:
-        copies: the mistyped copies of the training texts; one copy: the clean texts.
+        copies: the mistyped copies of the training texts.
         labels: labels of the texts of one copy.
-        validation: texts to tune on, with several copies mistyped at `VALIDATION_RATES`, as for our early stopping.
+        validation: texts to tune on, mistyped at `VALIDATION_RATES`, as for our early stopping.
         seconds: time for tuning.
         seed: seed of typos and training.
         path: the .ftz file to write.
@@ -75,18 +74,15 @@ def train_fasttext(
     """
     require("fasttext")
     classes = tuple(sorted(set(labels)))
-    several = len(copies) > 1
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("train.txt", "validation.txt")]
-        held_out = [
-            mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES[: None if several else 1]
-        ]
+        held_out = [mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES]
         for file, texts, found in zip(files, (copies, held_out), (labels, validation.labels), strict=True):
             write_training_file(file, texts, [classes.index(label) for label in found])
         path.parent.mkdir(parents=True, exist_ok=True)
         print(f"fastText tunes itself for {seconds} s", file=sys.stderr, flush=True)
         # In a separate process: an error in fastText's tuning thread (too few rows to quantize, say) kills the process.
-        options = [*files, seconds, seed, path.resolve(), *(SUBWORDS if several else ())]
+        options = [*files, seconds, seed, path.resolve()]
         command = [sys.executable, "-m", "benchmarks.systems.fasttext", *map(str, options)]
         done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
@@ -95,10 +91,10 @@ def train_fasttext(
     return load_fasttext(path, classes)
 
 
-def _tune(training: str, validation: str, seconds: int, seed: int, path: str, *subwords: int) -> None:
+def _tune(training: str, validation: str, seconds: int, seed: int, path: str) -> None:
     """Tune, train and quantize, with smaller sizes until the file is below `SIZE_LIMIT`: fastText underestimates it."""
     size = SIZE_LIMIT
-    fixed = dict(zip(("minn", "maxn"), subwords, strict=False))
+    fixed = dict(zip(("minn", "maxn"), SUBWORDS, strict=True))
     for _ in range(_TRIES):
         tuning = {"autotuneValidationFile": validation, "autotuneDuration": seconds, "autotuneModelSize": str(size)}
         model = require("fasttext").train_supervised(input=training, thread=1, seed=seed, **tuning, **fixed)
@@ -159,4 +155,4 @@ def write_training_file(path: Path, copies: Sequence[Sequence[str]], labels: Seq
 
 
 if __name__ == "__main__":
-    _tune(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], *map(int, sys.argv[6:]))
+    _tune(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

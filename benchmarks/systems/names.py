@@ -10,24 +10,20 @@ NGRAMS: Final = "n-grams alone"
 
 NETWORK: Final = "network alone"
 """A head on our embedding, without n-grams."""
-TUNED: Final = "network alone, fine-tuned"
-"""With the embedding trained as well, which releases up to 0.2 could: its results stay in the tables."""
 V1: Final = "RETVec v1"
 RAW: Final = "bits alone"
 """A head on the bits of the words, without an embedding."""
 NETWORKS: Final = (NETWORK, V1, RAW)
 
 WHITESPACE, PIECES, BPE = "Whitespace", "SentencePiece", "BPE"
-VECTORS: Final = "fastText vectors"
 SMALL: Final = ", under 1 MB"
-TABLES: Final = tuple(f"{kind}{size}" for kind in (WHITESPACE, PIECES, BPE, VECTORS) for size in ("", SMALL))
+TABLES: Final = tuple(f"{kind}{size}" for kind in (WHITESPACE, PIECES, BPE) for size in ("", SMALL))
 """Vectorizers with a table of the usual size, and of the size that 1 MB allows."""
 
 FASTTEXT: Final = "fastText"
 """Tuned by itself and quantized below 1 MB, with mistyped copies of the texts."""
-FASTTEXT_CLEAN: Final = "fastText, no typos in training"
 FASTTEXT_LARGE: Final = "fastText, any size"
-WHOLE: Final = (FASTTEXT, FASTTEXT_CLEAN)
+WHOLE: Final = (FASTTEXT,)
 """Whole products among `COMPARED`; their head is called `whole`."""
 NO_HEAD: Final = "whole"
 COMPARED: Final = (*NETWORKS, *TABLES, *WHOLE)

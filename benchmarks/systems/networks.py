@@ -1,7 +1,8 @@
 """Every system of the tables by name: trained once, kept in a folder, measured by many commands.
 
 A system is a vectorizer under one of the product's heads, or fastText as a whole product. All learn from the same texts
-and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs. Ours are measured as the int8 file for a phone.
+and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs, except
+fastText. Ours are measured as the int8 file for a phone.
 """
 
 import dataclasses
@@ -18,10 +19,10 @@ from typing import Any, Final
 import retvec_lite as rl
 from benchmarks.data.sets import Corpus
 from benchmarks.systems.fasttext import SUBWORDS, load_fasttext, train_fasttext
-from benchmarks.systems.names import FASTTEXT, NETWORKS, PACKAGES, RAW, SMALL, TABLES, V1, VECTORS, WHOLE
+from benchmarks.systems.names import NETWORKS, PACKAGES, RAW, SMALL, TABLES, V1, WHOLE
 from benchmarks.systems.ours import load_file
 from benchmarks.systems.trained import Trained, digest, fingerprint
-from benchmarks.systems.vectorizers import VECTORIZERS, FastTextVectors, size_of
+from benchmarks.systems.vectorizers import VECTORIZERS, size_of
 from retvec_lite.files import atomic_write
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import choose_embedding
@@ -90,9 +91,7 @@ def settings_of(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[str,
         settings["table"] = dataclasses.asdict(size_of(system))
     if system in WHOLE:
         # fastText tunes its epochs itself.
-        settings |= {"epochs": None, "autotune": plan.autotune}
-    if system == FASTTEXT:
-        settings["subwords"] = SUBWORDS
+        settings |= {"epochs": None, "autotune": plan.autotune, "subwords": SUBWORDS}
     return settings
 
 
@@ -117,7 +116,7 @@ def build(system: str, head: str, corpus: Corpus, plan: Plan) -> Trained:
 
 def _train(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     if system in WHOLE:
-        return _train_fasttext(system, corpus, plan, folder)
+        return _train_fasttext(corpus, plan, folder)
     # After fastText, which can be measured without waiting for TensorFlow.
     from retvec_lite.model import load_tensorflow
 
@@ -126,12 +125,10 @@ def _train(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> 
     return train(system, head, corpus, plan, folder)
 
 
-def _train_fasttext(system: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
-    copies: Sequence[Sequence[str]] = [corpus.training.texts]
-    if system == FASTTEXT:
-        from retvec_lite.training.examples import augmented_copies
+def _train_fasttext(corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
+    from retvec_lite.training.examples import augmented_copies
 
-        copies = augmented_copies(corpus.training.texts, **_settings(corpus, plan).typos)
+    copies = augmented_copies(corpus.training.texts, **_settings(corpus, plan).typos)
     path = folder / "model.ftz"
     trained = train_fasttext(copies, corpus.training.labels, corpus.validation, plan.autotune, plan.seed, path)
     return {"labels": trained.labels, **trained.facts}
@@ -161,16 +158,10 @@ def _train_ours(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path
 def _train_table(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     from benchmarks.systems.table_network import same_label_in_file, train_table
     from retvec_lite.terminal import watched
-    from retvec_lite.training.examples import augmented_copies
 
     kind, size = system.removesuffix(SMALL), size_of(system)
     settings = _settings(corpus, plan)
-    if kind == VECTORS:
-        # The same texts that the head sees, typos included.
-        texts = [text for copy in augmented_copies(corpus.training.texts, **settings.typos) for text in copy]
-        vectorizer: Any = FastTextVectors.learn(texts, size)
-    else:
-        vectorizer = VECTORIZERS[kind].learn(corpus.training.texts, size)
+    vectorizer = VECTORIZERS[kind].learn(corpus.training.texts, size)
     with watched(True) as progress:
         classifier = train_table(corpus, vectorizer, head, size.dimension, settings, progress)
     used = classifier.save(folder, kind)

@@ -14,19 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import tensorflow as tf
 
 from benchmarks.data.sets import Corpus
 from benchmarks.systems.trained import Trained
-from benchmarks.systems.vectorizers import (
-    VECTORIZERS,
-    FastTextVectors,
-    Vectorizer,
-    eight_bit_rows,
-    row_scales,
-    words_of,
-)
+from benchmarks.systems.vectorizers import VECTORIZERS, Vectorizer, eight_bit_rows, row_scales
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
 from retvec_lite.converters.tflite.quantize import quantize
@@ -76,15 +68,15 @@ class TableClassifier:
         labels: class names in the order of the columns.
         head: the head.
         max_words: token slots.
-        weights: `head/...` and, for a trained table, `embedding/table`.
-        vectorizer: the vectorizer of the table, or fastText vectors.
+        weights: `head/...` and `embedding/table`.
+        vectorizer: the vectorizer of the table.
     """
 
     labels: tuple[str, ...]
     head: HeadSpec
     max_words: int
     weights: Mapping[str, Floats]
-    vectorizer: Vectorizer | FastTextVectors
+    vectorizer: Vectorizer
 
     @functools.cached_property
     def _answer(self) -> Any:
@@ -107,14 +99,6 @@ class TableClassifier:
         return found
 
     def _embed(self, texts: Sequence[str], size: int) -> tuple[Floats, Floats]:
-        mask = np.zeros((size, self.max_words), np.float32)
-        if isinstance(self.vectorizer, FastTextVectors):
-            embeddings = np.zeros((size, self.max_words, self.vectorizer.dimension), np.float32)
-            for row, text in enumerate(texts):
-                for slot, word in enumerate(words_of(text)[: self.max_words]):
-                    embeddings[row, slot] = self.vectorizer.vector(word)
-                    mask[row, slot] = 1.0
-            return embeddings, mask
         ids = np.zeros((size, self.max_words), np.int32)
         ids[: len(texts)] = padded(self.vectorizer.tokens(texts), self.max_words)
         return self.weights[TABLE][ids], (ids != 0).astype(np.float32)
@@ -125,18 +109,11 @@ class TableClassifier:
     @property
     def parameters(self) -> int:
         """The number of weights in table and head."""
-        table = self.vectorizer.parameters if isinstance(self.vectorizer, FastTextVectors) else 0
-        return table + sum(value.size for value in self.weights.values())
+        return sum(value.size for value in self.weights.values())
 
     def to_tflite(self) -> bytes:
-        """Return the int8 network of a device: token rows int32 `[1, max_words]` -> probabilities.
-
-        The table of fastText vectors is not inside (an app would compute the means); `device_bytes` counts it.
-        """
-        if isinstance(self.vectorizer, FastTextVectors):
-            table = np.zeros((1, self.vectorizer.dimension), np.float32)
-        else:
-            table = self.weights[TABLE]
+        """Return the int8 network of a device: token rows int32 `[1, max_words]` -> probabilities."""
+        table = self.weights[TABLE]
         scales, integers = row_scales(table), eight_bit_rows(table)[1]
         head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
 
@@ -152,47 +129,29 @@ class TableClassifier:
             model = to_tflite([Entry(tf.function(answer, input_signature=[spec], autograph=False))])
         return quantize(model, "int8")
 
-    def device_bytes(self, model: bytes) -> int:
-        """Return the bytes on a device: the network, and the vocabulary or the table of vectors."""
-        if isinstance(self.vectorizer, FastTextVectors):
-            return len(model) + self.vectorizer.device_bytes()
-        return len(model) + len(self.vectorizer.vocabulary())
-
     def save(self, folder: Path, kind: str) -> int:
-        """Write the files of a device and those of `load_table_classifier`; return the bytes of the former."""
-        model = self.to_tflite()
+        """Write network and vocabulary of a device, and what `load_table_classifier` needs; return the bytes of the former."""
+        model, vocabulary = self.to_tflite(), self.vectorizer.vocabulary()
         folder.mkdir(parents=True, exist_ok=True)
         about = {"kind": kind, "labels": self.labels, "head": self.head.to_dict(), "max_words": self.max_words}
-        if isinstance(self.vectorizer, FastTextVectors):
-            self.vectorizer.save(folder / "vectors.bin")
-        else:
-            atomic_write(folder / "vocabulary", self.vectorizer.vocabulary())
+        atomic_write(folder / "vocabulary", vocabulary)
         atomic_write(folder / "network.tflite", model)
         atomic_write(folder / "weights.safetensors", safetensors_bytes(self.weights, {"about": json.dumps(about)}))
-        return self.device_bytes(model)
+        return len(model) + len(vocabulary)
 
 
 def load_table_classifier(folder: Path) -> TableClassifier:
     """Load what `TableClassifier.save` wrote."""
     weights, metadata = read_safetensors(folder / "weights.safetensors")
     about = json.loads(metadata["about"])
-    vectorizer: Vectorizer | FastTextVectors
-    if about["kind"] in VECTORIZERS:
-        vectorizer = VECTORIZERS[about["kind"]].read((folder / "vocabulary").read_bytes())
-    else:
-        vectorizer = FastTextVectors.load(folder / "vectors.bin")
+    vectorizer = VECTORIZERS[about["kind"]].read((folder / "vocabulary").read_bytes())
     return TableClassifier(
         tuple(about["labels"]), head_from_dict(about["head"]), about["max_words"], weights, vectorizer
     )
 
 
 def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequence[str]) -> float:
-    """Return the share of the texts to which `network.tflite` gives the same label as `probabilities`.
-
-    Always 1 for fastText vectors, whose table is not in the file.
-    """
-    if isinstance(classifier.vectorizer, FastTextVectors):
-        return 1.0
+    """Return the share of the texts to which `network.tflite` gives the same label as `probabilities`."""
     interpreter = import_runtime("ai-edge-litert")[1](model_path=str(folder / "network.tflite"), num_threads=1)
     interpreter.allocate_tensors()
     rows = padded(classifier.vectorizer.tokens(texts), classifier.max_words)
@@ -206,30 +165,22 @@ def same_label_in_file(classifier: TableClassifier, folder: Path, texts: Sequenc
 
 def train_table(
     corpus: Corpus,
-    vectorizer: Vectorizer | FastTextVectors,
+    vectorizer: Vectorizer,
     head: str,
     dimension: int,
     settings: FitSettings,
     progress: Progress,
-    rates: Sequence[float] = VALIDATION_RATES,
 ) -> TableClassifier:
-    """Train a head, and the vectorizer's table; fastText vectors stay frozen. `rates`: of typos in the validation texts."""
+    """Train a head, and the vectorizer's table."""
     labels = corpus.training.classes
     truth, validation = (
         np.array([labels.index(label) for label in data.labels], np.int32)
         for data in (corpus.training, corpus.validation)
     )
     copies = augmented_copies(corpus.training.texts, **settings.typos)
-    held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in rates]
+    held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
     groups = [*copies, *held_out]
-    frozen: npt.NDArray[np.float16] | None = None
-    if isinstance(vectorizer, FastTextVectors):
-        words = sorted({word for group in groups for text in group for word in words_of(text)})
-        frozen = np.stack([np.zeros(dimension), *map(vectorizer.vector, words)]).astype(np.float16)
-        number = {word: place for place, word in enumerate(words, start=1)}
-        tokens = [[[number[word] for word in words_of(text)] for text in group] for group in groups]
-    else:
-        tokens = [vectorizer.tokens(group) for group in groups]
+    tokens = [vectorizer.tokens(group) for group in groups]
     max_words = slots_for(tokens[0])
     ids = [padded(group, max_words) for group in tokens]
 
@@ -239,15 +190,11 @@ def train_table(
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
     schedule = schedule_for(len(corpus.training), settings)
     importance = class_weights(settings.class_weights, examples.targets, labels)
-    if frozen is not None:
-        network: TrainableNetwork = EightBitNetwork(spec, weights, frozen, importance, schedule, settings)
-    else:
-        table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
-        network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
-    held = HeldOut(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
+    table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
+    network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
+    held = HeldOut(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
-    if TABLE in best:
-        best[TABLE] = eight_bit_rows(best[TABLE])[0]
+    best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)
 
 

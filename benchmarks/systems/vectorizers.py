@@ -7,11 +7,9 @@ vocabularies (RETVec, arXiv:2302.09207); the files they need beside the network 
 import importlib
 import io
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -30,7 +28,7 @@ class TableSize:
     """The size of a vectorizer's table.
 
     Attributes:
-        rows: most tokens; for fastText vectors half words, half n-gram buckets.
+        rows: most tokens.
         dimension: numbers for each token.
         lean: leave out SentencePiece's normalization table (240 kB).
     """
@@ -187,71 +185,6 @@ class Bpe:
     def vocabulary(self) -> bytes:
         """Return the package's own JSON: tokens and merges."""
         return self._description.encode()
-
-
-class FastTextVectors:
-    """Skip-gram vectors of words and their character n-grams (Bojanowski et al. 2017, arXiv:1607.04606).
-
-    The table has rows for known words and n-gram buckets, in 8 bits with a scale for each row. The vector of a word is the
-    mean of its rows. The table stays frozen: the head gets the vectors.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-        self._table, self._integers = eight_bit_rows(model.get_input_matrix())
-
-    @classmethod
-    def learn(cls, texts: Iterable[str], size: TableSize, epochs: int = 5) -> "FastTextVectors":
-        """Train the vectors on the texts, with one thread, so that the result is reproducible."""
-        package = require("fasttext")
-        texts = list(texts)
-        counts = Counter(word for text in texts for word in words_of(text))
-        limit = size.rows // 2
-        frequent = sorted(counts.values(), reverse=True)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "texts.txt"
-            file.write_text("".join(" ".join(words_of(text)) + "\n" for text in texts), encoding="utf-8")
-            model = package.train_unsupervised(
-                str(file),
-                model="skipgram",
-                dim=size.dimension,
-                # fastText selects words by count only: take the lowest count that keeps at most `limit` words.
-                minCount=frequent[limit] + 1 if len(frequent) > limit else 1,
-                bucket=limit,
-                epoch=epochs,
-                thread=1,
-                verbose=0,
-            )
-        return cls(model)
-
-    @classmethod
-    def load(cls, path: Path) -> "FastTextVectors":
-        """Load what `save` wrote."""
-        return cls(require("fasttext").load_model(str(path)))
-
-    def save(self, path: Path) -> None:
-        """Save the model for later runs. This is not the file of a device."""
-        self._model.save_model(str(path))
-
-    @property
-    def dimension(self) -> int:
-        """Numbers for each word."""
-        return int(self._table.shape[1])
-
-    @property
-    def parameters(self) -> int:
-        """Numbers in the table."""
-        return int(self._table.size)
-
-    def vector(self, word: str) -> Table:
-        """Return the vector of one word from the rounded table, float32 `[dimension]`."""
-        _, rows = self._model.get_subwords(word)
-        return self._table[rows].mean(axis=0) if len(rows) else np.zeros(self.dimension, np.float32)
-
-    def device_bytes(self) -> int:
-        """Return the size of the words, one a line, and of the 8-bit table with a float32 scale for each row."""
-        words = sum(len(word.encode()) + 1 for word in self._model.get_words())
-        return words + self._integers.size + 4 * len(self._integers)
 
 
 VECTORIZERS: Final[Mapping[str, type[Whitespace] | type[SentencePiece] | type[Bpe]]] = {

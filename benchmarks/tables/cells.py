@@ -3,11 +3,10 @@
 import dataclasses
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from benchmarks.common import Row
-from benchmarks.systems.names import TUNED
 from retvec_lite.model.heads import HEADS
 
 EARLIER: Final = ", earlier"
@@ -15,10 +14,6 @@ EARLIER: Final = ", earlier"
 
 _TEST_TEXTS: Final = {"Tatoeba": 17_948, "MASSIVE": 154_648}
 """Of rows that do not say it."""
-MOST_CLEAN_TESTS: Final = 3_000
-"""Most test texts of `clean_training.py`."""
-_CLEAN_TEST_TEXTS: Final = {"SMS spam": 1_046}
-"""Of data sets that have fewer."""
 NOT_RUN: Final = "not run"
 _FEWEST_SEEDS: Final = 3
 
@@ -66,11 +61,6 @@ def test_texts_of(row: Row) -> int:
     return int(row["settings"].get("test_texts") or _TEST_TEXTS[row["data"]])
 
 
-def clean_test_texts_of(row: Row) -> int:
-    """Return on how many texts a row of `clean_training.py` was measured."""
-    return _CLEAN_TEST_TEXTS.get(row["set"], MOST_CLEAN_TESTS)
-
-
 def short_name(row: Row) -> str:
     """Return the name of a system without its size class."""
     return str(row["system"]).removesuffix(", under 1 MB")
@@ -96,37 +86,20 @@ def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
     return marked
 
 
-def differences(rows: Sequence[Row]) -> list[str]:
-    """Return in which respects the lines of one data set were trained differently.
+def unlike(rows: Sequence[Row]) -> str:
+    """Return the notes under the table of one data set: in which respects its lines were trained differently, and earlier heads.
 
-    Compares the training texts, the most epochs (not of fastText, which tunes them itself) and, among fine-tuned systems,
-    the character filters and the embedding's learning rate.
+    fastText tunes its epochs itself.
     """
-    named = {
-        "training texts": "texts",
-        "epochs": "epochs",
-        "character filters": "character_filters",
-        "the embedding's learning rate": "embedding_rate",
-    }
     found = []
-    for name, field in named.items():
+    for name, field in {"training texts": "texts", "epochs": "epochs"}.items():
         counted = [row["settings"] for row in rows if field != "epochs" or "autotune" not in row["settings"]]
         if len({str(settings[field]) for settings in counted if field in settings}) > 1:
             found.append(name)
-    return found
-
-
-def unlike(rows: Sequence[Row]) -> str:
-    """Return the notes under the table of one data set: differences in training, earlier heads, longer fine-tuning."""
-    found = differences(rows)
     warning = f"\n**Not comparable:** these rows differ in {' and '.join(found)}.\n" if found else ""
-    chosen = [row["settings"] for row in rows if row["settings"].get("epochs") is None]
-    longer = [settings["epochs_of_fine_tuning"] for settings in chosen if settings.get("epochs_of_fine_tuning")]
     if any(row.get("head", "").endswith(EARLIER) for row in rows):
         warning += "\n*earlier*: measured before the head got its present sizes (`head_sizes` in the JSON).\n"
-    if not longer:
-        return warning
-    return f"{warning}\n*{TUNED}* trained for at most {max(longer)} epochs, the product's own choice; the others may have had fewer.\n"
+    return warning
 
 
 def values_of(rows: Sequence[Row], rate: float) -> list[float]:
@@ -158,43 +131,3 @@ def ordered(rows: Iterable[Row], fields: Sequence[str], lists: Mapping[str, Sequ
 def kilobytes(size: int | None) -> str:
     """Format a size for a table; 1 kB is 1,000 bytes."""
     return "-" if size is None else f"{size / 1000:,.0f} kB"
-
-
-def matrix(
-    title: str,
-    cells: Mapping[tuple[Any, ...], Sequence[Row]],
-    names: Mapping[str, str],
-    sets: Sequence[str],
-    rates: Sequence[float],
-    texts_of: Callable[[Row], int],
-) -> str:
-    """Return a Markdown table with the means over seeds, and the standard error of three or more.
-
-    Args:
-        title: of the first column.
-        cells: (data set, system) -> its rows, one for each seed; where there are none, the table says so.
-        names: system -> its name, in the order of the lines.
-        sets: the data sets, in the order of the columns.
-        rates: shares of mistyped words; a cell has a figure for each.
-        texts_of: tells on how many test texts a row was measured.
-    """
-    columns = [_column([cells.get((name, system), []) for system in names], rates, texts_of) for name in sets]
-    lines = [[name, *(column[place] for column in columns)] for place, name in enumerate(names.values())]
-    return markdown_table([title, *sets], lines)
-
-
-def _column(systems: Sequence[Sequence[Row]], rates: Sequence[float], texts_of: Callable[[Row], int]) -> list[str]:
-    """Return the cell of each system on one data set."""
-    figures = [[figure_of(rows, rate, texts_of(rows[0])) for rate in rates] if rows else [] for rows in systems]
-    cells = []
-    for own in figures:
-        others = [other for other in figures if other and other is not own]
-        by_rate = [_with_error(figure, [other[place] for other in others]) for place, figure in enumerate(own)]
-        cells.append(" / ".join(by_rate) or NOT_RUN)
-    earlier = [bool(rows) and rows[0].get("head", "").endswith(EARLIER) for rows in systems]
-    return [f"{cell}{EARLIER}" if marked else cell for cell, marked in zip(cells, earlier, strict=True)]
-
-
-def _with_error(figure: Figure, others: Sequence[Figure]) -> str:
-    error = "" if figure.of_seeds is None else f" ± {figure.of_seeds:.3f}".replace(" 0.", " .")
-    return shown(figure, others) + error

@@ -1,9 +1,9 @@
-"""The plots: accuracy over the share of mistyped words, over the number of training texts, against a cost, and by name; heat maps."""
+"""The plots: accuracy over the share of mistyped words and over the number of training texts; heat maps."""
 
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,28 +11,6 @@ from retvec_lite.files import atomic_write
 
 _MARKERS: Final = "osD^vP*X<>hp"
 _DASHES: Final = ("-", "--", ":")
-
-
-class Point(NamedTuple):
-    """One file in a plot of accuracy against a cost.
-
-    Points of one `line` are joined and labelled once; `family` decides the color, `variant` the marker.
-    """
-
-    line: str
-    family: str
-    variant: str
-    cost: float
-    accuracy: float
-
-
-def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """Return the Pareto front: points that no other matches in accuracy at the same cost or less, cheapest first."""
-    front: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.cost, -point.accuracy)):
-        if not front or point.accuracy > front[-1].accuracy:
-            front.append(point)
-    return front
 
 
 def curve_styles(panels: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -96,47 +74,6 @@ def _legend(figure: Any, marks: Sequence[Mapping[str, Any]], columns: int) -> No
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
 
 
-def draw_pareto(panels: Mapping[str, Sequence[Point]], path: Path) -> None:
-    """Draw accuracy over a cost on a logarithmic axis, with the Pareto front, as PNG.
-
-    Args:
-        panels: label of the cost -> points.
-        path: the .png file.
-    """
-    figure, axes = new_figure(len(panels))
-    everything = [point for points in panels.values() for point in points]
-    colors = {family: f"C{place}" for place, family in enumerate(dict.fromkeys(point.family for point in everything))}
-    markers = dict(zip(dict.fromkeys(point.variant for point in everything), _MARKERS * 9, strict=False))
-    for axis, (label, points) in zip(axes, panels.items(), strict=True):
-        front = pareto_front(points)
-        dearest = max(point.cost for point in points)
-        costs, heights = [point.cost for point in front], [point.accuracy for point in front]
-        axis.step([*costs, dearest], [*heights, heights[-1]], where="post", color="0.6", linestyle=":", zorder=1)
-        for family, color in colors.items():
-            for line in dict.fromkeys(point.line for point in points if point.family == family):
-                members = [point for point in points if (point.family, point.line) == (family, line)]
-                members.sort(key=lambda point: point.cost)
-                places = [(point.cost, point.accuracy) for point in members]
-                axis.plot(*zip(*places, strict=True), color=color, linewidth=0.8, zorder=2)
-                for point, place in zip(members, places, strict=True):
-                    axis.plot(*place, color=color, marker=markers[point.variant], zorder=3)
-                beside: dict[str, Any] = {
-                    "xytext": (-7, 0),
-                    "textcoords": "offset points",
-                    "ha": "right",
-                    "va": "center",
-                }
-                axis.annotate(line, places[0], **beside, fontsize=7, color=color)
-        axis.set(xscale="log", xlabel=label, ylabel="accuracy")
-        _plain_logarithmic(axis)
-        axis.margins(x=0.2, y=0.15)
-        axis.grid(alpha=0.3)
-    marks: list[dict[str, Any]] = [{"color": color, "linewidth": 3, "label": name} for name, color in colors.items()]
-    marks += [{"color": "0.3", "linestyle": "", "marker": mark, "label": name} for name, mark in markers.items()]
-    _legend(figure, [*marks, {"color": "0.6", "linestyle": ":", "label": "Pareto front"}], 5)
-    save(figure, path)
-
-
 def _plain_logarithmic(axis: Any) -> None:
     """Set a few ticks in each power of ten, written as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -171,28 +108,6 @@ def draw_heat_maps(
         axis.set_yticks(range(len(rows)), rows if axis is axes[0] else [], fontsize=8)
         axis.tick_params(length=0)
         axis.set_title(title, fontsize=9)
-    save(figure, path)
-
-
-def draw_marks(series: Mapping[str, Mapping[str, float]], path: Path) -> None:
-    """Draw the accuracy of each name by several systems as PNG: one mark a system, names from left to right.
-
-    Args:
-        series: system -> name -> accuracy; a name that a system lacks has no mark of it.
-        path: the .png file.
-    """
-    figure, (axis,) = new_figure(1)
-    names = list(dict.fromkeys(name for values in series.values() for name in values))
-    figure.set_size_inches(2.5 + 0.34 * len(names), 4.2)
-    marks = []
-    for place, (system, values) in enumerate(series.items()):
-        style = {"color": f"C{place}", "marker": _MARKERS[place]}
-        axis.plot([names.index(name) for name in values], list(values.values()), linestyle="", **style)
-        marks.append({**style, "linestyle": "", "label": system})
-    axis.set_xticks(range(len(names)), names)
-    axis.set(ylabel="accuracy", ylim=(0, 1))
-    axis.grid(alpha=0.3)
-    _legend(figure, marks, 2)
     save(figure, path)
 
 

@@ -160,9 +160,10 @@ def write(model: TrainedModel, out: Path, places: Mapping[str, Mapping[str, int]
     atomic_write(out / "language.safetensors", model.to_bytes())
     with tempfile.TemporaryDirectory() as folder:
         dist = Path(folder) / "dist"
-        report = export_model(model, dist)
+        report = export_model(model, dist, formats=["tflite", "engine"])
         print(report)
-        atomic_write(out / "language.tflite", (dist / "classifier-int8.tflite").read_bytes())
+        for suffix in (".tflite", ".retvec"):
+            atomic_write(out / f"language{suffix}", (dist / f"classifier-int8{suffix}").read_bytes())
     atomic_write(out / "language.md", model_card(model, places).encode())
 
 

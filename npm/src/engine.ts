@@ -4,23 +4,11 @@
  *     const engine = await RetvecEngine.load(await insideEngine(), new Uint8Array(file));
  *     engine.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
  */
-import type { Embedded } from "./answers.js";
-import { type Artifact, artifactOf, metadataOf } from "./artifact.js";
-import type { Prediction } from "./decision.js";
-import { causeOf, deleted, RetvecLiteError } from "./errors.js";
-import type { Span } from "./explain.js";
-import {
-  checkOptions,
-  checkString,
-  checkText,
-  placeOf,
-  type PredictOptions,
-  rejects,
-  shown,
-  type Text,
-} from "./given.js";
-import { checkAgreement, checkCount, isRetvec, METADATA, sectionOf } from "./retvec_file.js";
-import { firstCharacters, inputsOf } from "./windows.js";
+import type { Embedded, Prediction, Span } from "./classifier.js";
+import { causeOf, RetvecLiteError } from "./errors.js";
+import { checkOptions, checkString, checkText, placeOf, type PredictOptions, shown } from "./given.js";
+import { type Artifact, artifactOf, isRetvec } from "./retvec_file.js";
+import { firstCharacters, pointsOf, type Text, windowsOf } from "./text.js";
 
 /** The functions of engine/retvec_lite.h. Addresses are numbers. */
 interface Exports {
@@ -39,7 +27,6 @@ interface Exports {
   rvl_embed(engine: number, codes: number, count: number, embedding: number): void;
   rvl_slots(engine: number): number;
   rvl_slot_length(engine: number): number;
-  rvl_word_dimension(engine: number): number;
   rvl_words(engine: number, codes: number, count: number, slots: number, embeddings: number): number;
 }
 
@@ -89,11 +76,9 @@ export class RetvecEngine {
     this.reserve(this.free);
     this.checkResult(name, wasm.rvl_open(start, file.length, words, block, bytes, result));
     this.engine = this.view().getUint32(result, true);
-    const metadata = metadataOf(name, sectionOf(file, METADATA));
-    checkCount(name, metadata, this.count);
-    const labels = Array.from({ length: this.count }, (_, label) => this.string(wasm.rvl_label(this.engine, label)));
-    this.artifact = artifactOf(name, file, metadata, labels);
-    checkAgreement(this.artifact, this.dimension, wasm.rvl_word_dimension(this.engine) >>> 0);
+    const count = wasm.rvl_labels(this.engine) >>> 0;
+    const labels = Array.from({ length: count }, (_, label) => this.string(wasm.rvl_label(this.engine, label)));
+    this.artifact = artifactOf(name, file, labels);
   }
 
   /**
@@ -109,7 +94,10 @@ export class RetvecEngine {
   ): Promise<RetvecEngine> {
     const { name = "The file", words = WORDS } = checkOptions("RetvecEngine.load", options, {
       name: [(value) => typeof value === "string", "a string"],
-      words: [(value) => isCount(value) && value <= MOST_WORDS, `a whole number from 0 to ${MOST_WORDS}`],
+      words: [
+        (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MOST_WORDS,
+        `a whole number from 0 to ${MOST_WORDS}`,
+      ],
     });
     if (!(file instanceof Uint8Array)) {
       throw new RetvecLiteError(`RetvecEngine.load takes the bytes of a file as a Uint8Array, not ${shown(file)}.`);
@@ -150,18 +138,19 @@ export class RetvecEngine {
 
   /** Return the probabilities in the order of the labels. Long texts are read in windows. */
   probabilities(text: Text): Float32Array {
-    this.check("probabilities", text);
-    const { count: labels } = this;
-    const [codes, count, result] = this.place(text, 4 * labels);
+    const points = this.points("probabilities", text);
+    const [codes, count, result] = this.place(points, 4 * this.labels.length);
     this.wasm.rvl_probabilities(this.engine, codes, count, result);
-    return this.floats(result, labels);
+    return this.floats(result, this.labels.length);
   }
 
   /** Return the label of a text and its probability. The label is null for a text that belongs to none. */
   predict(text: Text, options: PredictOptions = {}): Prediction {
-    this.check("predict", text);
-    const reject = rejects("predict", options);
-    const [first] = reject ? this.answers(text, 1) : [];
+    const points = this.points("predict", text);
+    const { reject = true } = checkOptions("predict", options, {
+      reject: [(value) => typeof value === "boolean", "true or false"],
+    });
+    const [first] = reject ? this.answers(points, 1) : [];
     if (first) return first;
     const probabilities = this.probabilities(text);
     const probability = Math.max(...probabilities);
@@ -170,9 +159,9 @@ export class RetvecEngine {
 
   /** Return all labels of a text, most probable first: one or none, or any number for a file with several labels a text. */
   predictAll(text: Text): Prediction[] {
-    this.check("predictAll", text);
-    const most = this.artifact.decision?.thresholds ? this.count : 1;
-    return this.answers(text, most).filter(({ label }) => label !== null);
+    const points = this.points("predictAll", text);
+    const most = this.artifact.decision?.thresholds ? this.labels.length : 1;
+    return this.answers(points, most).filter(({ label }) => label !== null);
   }
 
   /**
@@ -181,11 +170,12 @@ export class RetvecEngine {
    * @param label its name; the most probable one by default.
    */
   explain(text: string, label?: string | null): Span[] {
-    this.checkAlive();
+    void this.wasm;
     checkString("explain", text);
     const place = placeOf(this.labels, label);
-    const characters = [...this.composed(text)];
-    const [codes, count, result] = this.place(characters.map(pointOf), 16 * characters.length);
+    const read = this.composed(text);
+    const characters = [...read];
+    const [codes, count, result] = this.place(pointsOf(read), 16 * characters.length);
     const found = this.wasm.rvl_explain(this.engine, codes, count, place, result, count);
     const units = [0];
     for (const character of characters) units.push((units.at(-1) as number) + character.length);
@@ -198,14 +188,18 @@ export class RetvecEngine {
 
   /** @throws RetvecLiteError for a file without embeddings; check `embeds` first. */
   embed(text: Text): Embedded {
-    this.check("embed", text);
+    const points = this.points("embed", text);
     const { dimension } = this;
     if (!dimension) throw new RetvecLiteError("This file has no embeddings: it reads n-grams alone.");
-    const { encoder, contractVersion } = this.artifact;
-    const words = inputsOf(text, encoder.max_chars, contractVersion).flatMap((points) => this.words(points));
-    const [codes, count, result] = this.place(text, 4 * dimension);
+    const words = this.cut(points).flatMap((window) => this.words(window));
+    const [codes, count, result] = this.place(points, 4 * dimension);
     this.wasm.rvl_embed(this.engine, codes, count, result);
     return { words, text: this.floats(result, dimension) };
+  }
+
+  /** Return the inputs of the model for a text: one, or several windows of a long one. */
+  windows(text: Text): number[][] {
+    return this.cut(this.points("windows", text));
   }
 
   /** Free the memory. A second time does nothing. */
@@ -214,23 +208,21 @@ export class RetvecEngine {
   }
 
   /** @throws RetvecLiteError after `delete`. */
-  checkAlive(): void {
-    void this.wasm;
-  }
-
   private get wasm(): Exports {
-    if (!this.exports) throw deleted();
+    if (!this.exports) throw new RetvecLiteError("This classifier was deleted. Load its file again.");
     return this.exports;
   }
 
-  /** Number of labels. */
-  private get count(): number {
-    return this.wasm.rvl_labels(this.engine) >>> 0;
+  /** Check what a call was given, and return its code points as they are read. */
+  private points(call: string, text: unknown): readonly number[] {
+    void this.wasm;
+    checkText(call, text);
+    return typeof text === "string" ? pointsOf(this.composed(text)) : text;
   }
 
-  private check(call: string, text: unknown): asserts text is Text {
-    this.checkAlive();
-    checkText(call, text);
+  private cut(points: readonly number[]): number[][] {
+    const { encoder, contractVersion } = this.artifact;
+    return contractVersion === 1 ? [points.slice(0, encoder.max_chars)] : windowsOf(points, encoder.max_chars);
   }
 
   /** Return the words of one window as the network reads them: the code points of each slot in use. */
@@ -245,8 +237,8 @@ export class RetvecEngine {
     );
   }
 
-  private answers(text: Text, most: number): Prediction[] {
-    const [codes, count, result] = this.place(text, 8 * most);
+  private answers(points: readonly number[], most: number): Prediction[] {
+    const [codes, count, result] = this.place(points, 8 * most);
     const written = this.wasm.rvl_classify(this.engine, codes, count, result, most);
     const view = this.view();
     return Array.from({ length: Math.min(written >>> 0, most) }, (_, at) => ({
@@ -255,9 +247,8 @@ export class RetvecEngine {
     }));
   }
 
-  /** Write the code points of a text; return where, how many, and where `bytes` of a result may be written. */
-  private place(text: Text, bytes: number): [codes: number, count: number, result: number] {
-    const points = typeof text === "string" ? Array.from(this.composed(text), pointOf) : text;
+  /** Write code points; return where, how many, and where `bytes` of a result may be written. */
+  private place(points: readonly number[], bytes: number): [codes: number, count: number, result: number] {
     const result = aligned(this.free + 4 * points.length);
     this.reserve(result + bytes);
     new Uint32Array(this.wasm.memory.buffer, this.free, points.length).set(points);
@@ -320,14 +311,6 @@ async function started(wasm: WebAssembly.Module | BufferSource): Promise<Exports
     throw new RetvecLiteError(`The engine cannot start: ${causeOf(error)}.`);
   }
   throw new RetvecLiteError("The engine cannot start: this is not the engine.wasm of retvec-lite.");
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 0;
-}
-
-function pointOf(character: string): number {
-  return character.codePointAt(0) as number;
 }
 
 function aligned(address: number): number {

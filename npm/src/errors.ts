@@ -3,11 +3,6 @@ export class RetvecLiteError extends Error {
   override name = "RetvecLiteError";
 }
 
-/** What every call says after `delete`. */
-export function deleted(): RetvecLiteError {
-  return new RetvecLiteError("This classifier was deleted. Load its file again.");
-}
-
 /** Return what was thrown in one line, without a full stop. */
 export function causeOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").replace(/\.? *$/, "");

@@ -1,8 +1,6 @@
 /** Checks of what callers pass, since JavaScript has no types at run time: one sentence for each mistake, as in Python. */
 import { RetvecLiteError } from "./errors.js";
-
-/** One text, or its code points, for input that is not valid Unicode (unpaired surrogates). */
-export type Text = string | readonly number[];
+import type { Text } from "./text.js";
 
 /** How `predict` answers. */
 export interface PredictOptions {
@@ -20,18 +18,6 @@ export function checkString(call: string, text: unknown): asserts text is string
   if (typeof text === "string") return;
   if (isList(text)) throw new RetvecLiteError(`${call} takes one text, not a list. Call it once for each text.`);
   throw new RetvecLiteError(`${call} takes a text, not ${shown(text)}.`);
-}
-
-/** @throws RetvecLiteError for anything but what `probabilities` returns. */
-export function checkProbabilities(call: string, values: unknown, labels: number): void {
-  if (values instanceof Float32Array && values.length === labels) return;
-  throw new RetvecLiteError(`${call} takes what probabilities returns, a Float32Array of ${labels} numbers.`);
-}
-
-/** @returns whether texts that belong to no label are rejected. */
-export function rejects(call: string, options: PredictOptions): boolean {
-  const { reject } = checkOptions(call, options, { reject: [(value) => typeof value === "boolean", "true or false"] });
-  return reject ?? true;
 }
 
 /** What an option may be: a test, and the words for it. */

@@ -4,12 +4,11 @@
  *     const classifier = await load("classifier-int8.retvec");
  *     await classifier.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
  */
-import type { Classifier } from "./answers.js";
+import type { Classifier } from "./classifier.js";
 import { ENGINE } from "./engine_wasm.js";
 import { causeOf, RetvecLiteError } from "./errors.js";
 import { type LoadOptions, loadWith } from "./load.js";
 import type { Source } from "./source.js";
-import { decompress } from "./zip.js";
 
 export * from "./core.js";
 
@@ -27,7 +26,10 @@ export function insideEngine(): Promise<WebAssembly.Module> {
 async function compile(): Promise<WebAssembly.Module> {
   try {
     const packed = Uint8Array.from(atob(ENGINE), (character) => character.charCodeAt(0));
-    return await WebAssembly.compile((await decompress(packed, "gzip")) as BufferSource);
+    const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+    const parts: BlobPart[] = [];
+    for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value as BlobPart);
+    return await WebAssembly.compile(await new Blob(parts).arrayBuffer());
   } catch (error) {
     throw new RetvecLiteError(
       `The engine cannot start: ${causeOf(error)}. A Content Security Policy needs 'wasm-unsafe-eval'.`,
@@ -36,9 +38,9 @@ async function compile(): Promise<WebAssembly.Module> {
 }
 
 /**
- * Load an exported `.retvec` or `.tflite`, check it, and start a classifier; a `.retvec` runs on the engine of this package.
+ * Load an exported `.retvec`, check it, and start a classifier on the engine of this package.
  *
- * @throws RetvecLiteError for a file that cannot be read, is damaged or of another version, or needs something that is not given.
+ * @throws RetvecLiteError for a file that cannot be read, is damaged or of another version.
  */
 export async function load(source: Source | PromiseLike<Source>, options: LoadOptions = {}): Promise<Classifier> {
   return loadWith(source, options, insideEngine);

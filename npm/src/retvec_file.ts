@@ -1,33 +1,121 @@
 /** What a `.retvec` says of itself, beside what the engine reads. "The file" in docs/engine.md. */
-import type { Artifact } from "./artifact.js";
 import { RetvecLiteError } from "./errors.js";
+
+/** The encoder config. `EncoderConfig` in Python documents every field; these are used here. */
+export interface EncoderConfig {
+  readonly max_chars: number;
+  readonly max_words: number;
+  readonly word_length: number;
+  readonly [name: string]: unknown;
+}
+
+/** What a file can do: its input sizes and, for `embed`, the length of its vectors. */
+export interface Signature {
+  readonly name: string;
+  readonly kind: string;
+  readonly max_chars: number;
+  readonly max_words: number;
+  readonly dimension?: number;
+  /** The length of a word's vector, where it is another. */
+  readonly word_dimension?: number;
+}
+
+/** Which labels a text has, and when it has none. `Decision` in Python documents every field. */
+export interface Decision {
+  readonly threshold: number | null;
+  readonly unknown_label: string | null;
+  readonly unknown_power: number;
+  readonly characters: string;
+  /** One for each label, where a text may have several. */
+  readonly thresholds?: readonly number[] | null;
+}
+
+/** An exported file, read and checked. */
+export interface Artifact {
+  readonly name: string;
+  /** Size of the file in bytes. */
+  readonly size: number;
+  /** The whole file. */
+  readonly model: Uint8Array;
+  readonly labels: readonly string[];
+  readonly contractVersion: number;
+  readonly encoder: EncoderConfig;
+  readonly signatures: readonly Signature[];
+  /** When a text belongs to none of the labels; undefined: never. */
+  readonly decision: Decision | undefined;
+  /** All of the metadata. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
 
 const MAGIC = "RETVEC\r\n";
 const COUNT_AT = 20;
 const SECTIONS_AT = 64;
 const SECTION_SIZE = 16;
 /** Sections: the metadata, and the settings that the engine goes by. */
-export const METADATA = 0x8000;
+const METADATA = 0x8000;
 const SETTINGS = 1;
-const NUMBERS = 3;
-const THRESHOLDS = 5;
-/** Places of the settings that the metadata repeat: `SETTINGS` in retvec_lite/runtime/retvec_file.py. */
+/** Places of the settings that count here: `SETTINGS` in retvec_lite/runtime/retvec_file.py. */
 const CONTRACT_VERSION = 0;
-const SIZES = { max_chars: 1, max_words: 2, word_length: 3, drop_invisible: 5, letters_only: 6 };
-const PIECES = { han_piece: 7, kana_piece: 9, sea_piece: 11 };
-const TRUNCATES = 4;
+const SIZES = { max_chars: 1, max_words: 2, word_length: 3 };
 const MULTI_LABEL = 25;
-const UNKNOWN_LABEL = 26;
-const HAS_THRESHOLD = 27;
 
 /** Whether a file is a `.retvec`. */
 export function isRetvec(file: Uint8Array): boolean {
   return new TextDecoder("latin1").decode(file.subarray(0, MAGIC.length)) === MAGIC;
 }
 
-/** Return a section of a file that the engine has checked; empty where the file has none of that number. */
-export function sectionOf(file: Uint8Array, number: number): Uint8Array {
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+/**
+ * Read the metadata of a file that the engine has checked. Refuse those that have other labels or sizes than the engine goes by.
+ *
+ * @param labels of the engine.
+ */
+export function artifactOf(name: string, file: Uint8Array, labels: readonly string[]): Artifact {
+  const metadata = metadataOf(name, sectionOf(file, METADATA));
+  const { encoder, signatures, decision = null } = metadata;
+  const isWhole =
+    isRecord(encoder) &&
+    Array.isArray(signatures) &&
+    signatures.every(isRecord) &&
+    (decision === null || (isRecord(decision) && typeof decision.characters === "string"));
+  if (!isWhole) throw new RetvecLiteError(`${name} is damaged: its metadata are incomplete. Export it again.`);
+  const settings = viewOf(sectionOf(file, SETTINGS));
+  const setting = (place: number): number => settings.getUint32(4 * place, true);
+  const pairs: [what: string, said: unknown, is: unknown][] = [
+    ["labels", metadata.labels, labels],
+    ["contract_version", metadata.contract_version, setting(CONTRACT_VERSION)],
+    ...Object.entries(SIZES).map(([size, place]): [string, unknown, unknown] => [size, encoder[size], setting(place)]),
+    ["thresholds", Boolean(decision?.thresholds), setting(MULTI_LABEL) === 1],
+  ];
+  for (const [what, said, is] of pairs) {
+    if (JSON.stringify(said) === JSON.stringify(is)) continue;
+    throw new RetvecLiteError(`${name} is damaged: its metadata and its engine differ in ${what}. Export it again.`);
+  }
+  return {
+    name,
+    size: file.length,
+    model: file,
+    labels,
+    contractVersion: setting(CONTRACT_VERSION),
+    encoder: encoder as EncoderConfig,
+    signatures: signatures as unknown as Signature[],
+    decision: (decision ?? undefined) as Decision | undefined,
+    metadata,
+  };
+}
+
+function metadataOf(name: string, json: Uint8Array): Record<string, unknown> {
+  try {
+    const metadata: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
+    if (isRecord(metadata) && metadata.format === "retvec-lite") return metadata;
+  } catch {
+    // As below.
+  }
+  throw new RetvecLiteError(`The metadata in ${name} were not written by retvec-lite.`);
+}
+
+/** Return a section of a file; empty where the file has none of that number. */
+function sectionOf(file: Uint8Array, number: number): Uint8Array {
+  const view = viewOf(file);
   const end = SECTIONS_AT + SECTION_SIZE * view.getUint32(COUNT_AT, true);
   for (let at = SECTIONS_AT; at < end; at += SECTION_SIZE) {
     if (view.getUint32(at, true) !== number) continue;
@@ -37,54 +125,10 @@ export function sectionOf(file: Uint8Array, number: number): Uint8Array {
   return file.subarray(0, 0);
 }
 
-/** Refuse metadata with another number of labels than the engine has, before any label is read. */
-export function checkCount(name: string, { labels }: Readonly<Record<string, unknown>>, count: number): void {
-  agree(name, "number of labels", Array.isArray(labels) ? labels.length : 0, count);
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * Refuse metadata that say something else than the engine goes by: its answers would be misread.
- *
- * @param dimension of the engine's embeddings.
- * @param wordDimension of those of its words.
- */
-export function checkAgreement(artifact: Artifact, dimension: number, wordDimension: number): void {
-  const { name, model, contractVersion, encoder, signatures, decision, labels } = artifact;
-  const section = sectionOf(model, SETTINGS);
-  const settings = new DataView(section.buffer, section.byteOffset, section.byteLength);
-  const setting = (place: number): number => settings.getUint32(4 * place, true);
-  agree(name, "contract_version", contractVersion, setting(CONTRACT_VERSION));
-  for (const [size, place] of Object.entries(SIZES)) agree(name, size, Number(encoder[size] ?? 0), setting(place));
-  agree(name, "overflow", encoder.overflow === "truncate" ? 1 : 0, setting(TRUNCATES));
-  for (const [piece, place] of Object.entries(PIECES)) {
-    agree(name, piece, String(encoder[piece] ?? [0, 0]), String([setting(place), setting(place + 1)]));
-  }
-  agree(name, "multi_label", decision?.thresholds ? 1 : 0, setting(MULTI_LABEL));
-  const unknown = decision?.unknown_label ? labels.indexOf(decision.unknown_label) + 1 : 0;
-  agree(name, "unknown_label", unknown, setting(UNKNOWN_LABEL));
-  agree(name, "has_threshold", typeof decision?.threshold === "number" ? 1 : 0, setting(HAS_THRESHOLD));
-  const numbers = [decision?.threshold ?? 0, decision?.unknown_power ?? 0];
-  agree(name, "the threshold", String(numbers), String(doubles(sectionOf(model, NUMBERS))));
-  agree(
-    name,
-    "the list of thresholds",
-    String(decision?.thresholds ?? []),
-    String(doubles(sectionOf(model, THRESHOLDS))),
-  );
-  const embedding = signatures.find(({ kind }) => kind === "embed");
-  if (!embedding) return;
-  agree(name, "dimension", embedding.dimension, dimension);
-  agree(name, "word_dimension", embedding.word_dimension ?? embedding.dimension, wordDimension);
-}
-
-function doubles(section: Uint8Array): number[] {
-  const view = new DataView(section.buffer, section.byteOffset, section.byteLength);
-  return Array.from({ length: section.length / 8 }, (_, place) => view.getFloat64(8 * place, true));
-}
-
-function agree(name: string, what: string, said: unknown, is: number | string): void {
-  if (said === is) return;
-  throw new RetvecLiteError(
-    `${name} is damaged: its metadata say that ${what} is ${JSON.stringify(said)}, its settings ${is}. Export it again.`,
-  );
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -25,6 +25,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
 };
 const UNNAMED = "The file";
+/** What a .tflite has behind its first four bytes. */
+const TFLITE = "TFL3";
 /** Characters of an address that messages show. */
 const LONGEST = 200;
 /** An answer that no address is known of. */
@@ -127,7 +129,7 @@ function isA(value: unknown, kind: string): boolean {
   return Object.prototype.toString.call(value) === `[object ${kind}]`;
 }
 
-/** @throws RetvecLiteError that says what a file is, if it is neither a `.retvec` nor a `.tflite`. */
+/** @throws RetvecLiteError that says what a file is that is no `.retvec`. */
 export function refuse({ name, file, isAnswer, type }: Found): never {
   if (!file.length) throw new RetvecLiteError(`${name} is empty.`);
   const start = new TextDecoder().decode(file.subarray(0, 512));
@@ -135,10 +137,13 @@ export function refuse({ name, file, isAnswer, type }: Found): never {
     throw new RetvecLiteError(
       isAnswer
         ? `The server sent a web page instead of ${name === UNNAMED ? "the file" : name}. Check the address, and that the file is among those that it serves.`
-        : `${name} is a web page, not a .retvec or .tflite file. Download it again.`,
+        : `${name} is a web page, not a .retvec file. Download it again.`,
     );
   }
+  if (new TextDecoder().decode(file.subarray(4, 8)) === TFLITE) {
+    throw new RetvecLiteError(`${name} is a .tflite. Export the classifier with --format engine and load the .retvec.`);
+  }
   throw new RetvecLiteError(
-    `${name} (${file.length.toLocaleString("en")} bytes) is neither a .retvec nor a .tflite file, or it is cut short.`,
+    `${name} (${file.length.toLocaleString("en")} bytes) is not a .retvec file, or it is cut short.`,
   );
 }

@@ -57,11 +57,11 @@ describe("load", () => {
 
   it("says what is missing", async () => {
     await expect(load(at("several.retvec"))).rejects.toThrow("several.retvec needs the engine: pass engine.wasm");
-    await expect(load(at("several.tflite"))).rejects.toThrow(
-      "several.tflite needs LiteRT.js: pass the module @litertjs/core as `litert`, or export with --format engine.",
+    await expect(load(at("several.tflite"), { engine })).rejects.toThrow(
+      "several.tflite is a .tflite. Export the classifier with --format engine and load the .retvec.",
     );
     await expect(load(new Uint8Array(9), { name: "a.bin" })).rejects.toThrow(RetvecLiteError);
-    await expect(load("data:,no")).rejects.toThrow("is neither a .retvec nor a .tflite file");
+    await expect(load("data:,no")).rejects.toThrow("is not a .retvec file");
     await expect(load("http://127.0.0.1:9/a.retvec")).rejects.toThrow(
       "Cannot load http://127.0.0.1:9/a.retvec (no answer).",
     );

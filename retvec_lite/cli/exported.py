@@ -52,9 +52,7 @@ def run_verify(args: argparse.Namespace) -> int:
 
 def declare_demo(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="an exported .tflite or .retvec, a folder that contains some, or language"
-    )
+    parser.add_argument("model", metavar="MODEL", help="an exported .retvec, a folder that contains some, or language")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
     parser.add_argument(

@@ -42,7 +42,7 @@ With the head `pool` they take about 0.34 and 0.56 of the time of the full signa
 int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
 
 PREBUILT: Final = ("language",)
-"""Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
+"""Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.retvec`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "character_filters": COUNT,

@@ -9,7 +9,7 @@ from benchmarks.common import Row, Rows
 from benchmarks.data.sets import load_corpus, sampled, sampled_of_each, script_of
 from benchmarks.run import SCRIPTS
 from benchmarks.tables.cells import grouped, kilobytes, spread, unlike, with_earlier_heads
-from benchmarks.tables.plots import Point, curve_styles, draw_curves, draw_pareto, pareto_front
+from benchmarks.tables.plots import curve_styles, draw_curves
 from retvec_lite.model.heads import CnnHead
 
 
@@ -89,12 +89,6 @@ def test_lines_that_were_trained_differently_are_called_so() -> None:
     assert "differ in epochs." in unlike([line("a", 4), line("a", None)])
     assert "differ in training texts and epochs." in unlike([line("a", 4), line("b", 5)])
     assert "differ in training texts." in unlike([line("a", 4), line("b", 4, autotune=300)])
-    filters = unlike([line("a", 4), line("a", 4, character_filters=64), line("a", 4, character_filters=128)])
-    assert "differ in character filters." in filters, "one fine-tuned line with 64, one with 128"
-    assert unlike([line("a", 4), line("a", 4, character_filters=128)]) == "", "a frozen line has none to compare"
-    longer = unlike([line("a", None), line("a", None, epochs_of_fine_tuning=60)])
-    assert "Not comparable" not in longer and "at most 60 epochs" in longer
-    assert unlike([line("a", 4), line("a", 4, epochs_of_fine_tuning=4)]) == "", "asked for, so the same for all"
 
 
 def test_lines_of_a_head_that_has_changed_since_are_lines_of_their_own() -> None:
@@ -203,17 +197,6 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
         load_corpus(tmp_path, "Banking77")
 
 
-def test_the_front_has_what_nothing_beats() -> None:
-    points = [
-        Point("small", "a", "int8", 10, 0.5),
-        Point("worse and larger", "a", "int8", 20, 0.4),
-        Point("as good and larger", "b", "int8", 30, 0.5),
-        Point("best", "b", "int8", 40, 0.9),
-        Point("same size, worse", "b", "int8", 10, 0.45),
-    ]
-    assert [point.line for point in pareto_front(points)] == ["small", "best"]
-
-
 def test_a_system_looks_the_same_in_all_panels() -> None:
     styles = curve_styles({"few": {"fastText": [], "BPE": []}, "many": {"ours": [], "v1": [], "fastText": []}})
     assert [style["color"] for style in styles.values()] == ["C0", "C1", "C2", "C3"]
@@ -226,11 +209,7 @@ def test_plots_are_png_files(tmp_path: Path) -> None:
         "News": {"ours": {"": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)]}, "other": {"": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
     }
     draw_curves(curves, tmp_path / "curves.png", "mistyped words (%)")
-    draw_pareto(
-        {"bytes": [Point("a", "ours", "int8", 1e5, 0.9), Point("b", "v1", "int8", 1e6, 0.8)]}, tmp_path / "pareto.png"
-    )
-    for name in ("curves", "pareto"):
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_run_gives_scripts_only_options_that_they_have(capsys: pytest.CaptureFixture[str]) -> None:

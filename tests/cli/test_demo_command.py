@@ -14,20 +14,22 @@ import pytest
 from command_line import Main
 from patience import PATIENCE
 
+MODEL = str(Path(__file__).resolve().parents[2] / "golden" / "plain.retvec")
+
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
-def test_the_command_prints_its_address_and_ends_with_ctrl_c(tiny_model: str) -> None:
-    arguments = [sys.executable, "-m", "retvec_lite", "demo", tiny_model, "--no-browser"]
+def test_the_command_prints_its_address_and_ends_with_ctrl_c() -> None:
+    arguments = [sys.executable, "-m", "retvec_lite", "demo", MODEL, "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
             found = re.fullmatch(
-                r"Serving tiny.tflite, language.tflite at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", line
+                r"Serving plain.retvec, language.retvec at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", line
             )
             assert found is not None, line
             with urlopen(f"{found[1]}models.json", timeout=PATIENCE) as answer:
-                assert json.load(answer) == ["tiny.tflite", "language.tflite"]
+                assert json.load(answer) == ["plain.retvec", "language.retvec"]
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=PATIENCE)
         finally:
@@ -52,16 +54,16 @@ def test_every_option_reaches_the_api(
     assert calls == [("m.tflite", expected)]
 
 
-def test_export_writes_a_page_and_says_so(tiny_model: str, tmp_path: Path, main: Main) -> None:
+def test_export_writes_a_page_and_says_so(tmp_path: Path, main: Main) -> None:
     target = tmp_path / "page.html"
-    code, output, errors = main("demo", tiny_model, "--export", str(target))
+    code, output, errors = main("demo", MODEL, "--export", str(target))
     assert (code, errors) == (0, "")
-    assert output == f"Wrote {target} ({target.stat().st_size:,} bytes) with tiny.tflite. Open it in any browser.\n"
+    assert output == f"Wrote {target} ({target.stat().st_size:,} bytes) with plain.retvec. Open it in any browser.\n"
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_a_wrong_port_is_a_usage_error(port: str, tiny_model: str, main: Main) -> None:
-    code, output, errors = main("demo", tiny_model, f"--port={port}", "--no-browser")
+def test_a_wrong_port_is_a_usage_error(port: str, main: Main) -> None:
+    code, output, errors = main("demo", MODEL, f"--port={port}", "--no-browser")
     assert (code, output) == (2, "")
     assert port in errors.splitlines()[-1]
 

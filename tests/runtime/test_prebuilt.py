@@ -226,3 +226,4 @@ def test_it_is_exported_to_both_formats_and_verified(tmp_path: Path) -> None:
     }
     # What ships is what its weights give.
     assert read_artifact(dist / "classifier-int8.tflite").model == read_artifact("language").model
+    assert (dist / "classifier-int8.retvec").read_bytes() == locate("language", ".retvec").read_bytes()

@@ -1,11 +1,8 @@
-"""The playground in a real browser: exported models, a server on them, and a page exported from them.
+"""The playground in a real browser: the golden files, a server on them, and a page exported from one.
 
 Tests that need Node.js or Chromium are skipped without it, and say so.
 """
 
-import contextlib
-import csv
-import hashlib
 import json
 import os
 import shutil
@@ -13,15 +10,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from string import ascii_lowercase
 from typing import NamedTuple
 
 import browser
 import pytest
 from patience import PATIENCE
-from tiny_artifact import MODEL, tiny_artifact, tiny_metadata
 
-from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype
 from retvec_lite.runtime.library import is_built
@@ -39,7 +33,7 @@ def command(*arguments: str | Path) -> list[str]:
     return ["-m", "retvec_lite", *map(str, arguments)]
 
 
-def run_python(*arguments: str | Path, codes: tuple[int, ...] = (0,)) -> None:
+def run_python(*arguments: str | Path) -> None:
     done = subprocess.run(
         [sys.executable, *arguments],
         check=False,
@@ -48,7 +42,7 @@ def run_python(*arguments: str | Path, codes: tuple[int, ...] = (0,)) -> None:
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode in codes, done.stderr[-3000:]
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 @pytest.fixture(scope="session")
@@ -76,9 +70,11 @@ class Site(NamedTuple):
     page: Path
 
 
-@contextlib.contextmanager
-def open_site(dist: Path) -> Iterator[Site]:
-    """Serve a folder and export its page, with the commands that users type."""
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve the golden files and export the page of the first, with the commands that users type."""
+    dist = tmp_path_factory.mktemp("site") / "dist"
+    shutil.copytree(ROOT / "golden", dist)
     page = dist.parent / "page.html"
     run_python(*command("demo", dist, "--export", page))
     arguments = [sys.executable, *command("demo", dist, "--no-browser")]
@@ -89,69 +85,6 @@ def open_site(dist: Path) -> Iterator[Site]:
             yield Site(dist, line.split(" at ")[1].split()[0], page)
         finally:
             process.terminate()
-
-
-@pytest.fixture(scope="session")
-def shipped_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve the int8 model that the Android app ships: nothing to train, no TensorFlow."""
-    dist = tmp_path_factory.mktemp("shipped") / "dist"
-    dist.mkdir()
-    app = ROOT / "android_demo" / "app" / "src"
-    shutil.copy(app / "main" / "assets" / "classifier.tflite", dist / "classifier-int8.tflite")
-    shutil.copy(app / "test" / "resources" / "golden.json", dist / "golden.json")
-    (dist / "old.tflite").write_bytes(tiny_artifact())
-    with open_site(dist) as site:
-        yield site
-
-
-@pytest.fixture(scope="session")
-def engine_site(engine_exports: Path) -> Iterator[Site]:
-    """Serve a small .retvec; `other.tflite_` is not offered because of its name."""
-    dist = engine_exports / "pool"
-    (dist / "other.tflite_").write_bytes(tiny_artifact())
-    with open_site(dist) as site:
-        yield site
-
-
-@pytest.fixture(scope="session")
-def trained_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve three recipes of a new classifier of 64 words, exported with `--embed`, beside files of other kinds."""
-    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported for the page")
-    folder = tmp_path_factory.mktemp("trained")
-    starter = load_starter("train")
-    with open(folder / "some.csv", "w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("text", "label"))
-        rows.writerows(zip(starter.texts[::4], starter.labels[::4], strict=True))
-    run_python(*command("train", folder / "some.csv", "--out", folder / "classifier"))
-    dist = folder / "dist"
-    # Exit code 1: after so little training int4 may change more labels than export allows, but the files are right.
-    export = command("export", folder / "classifier", "--out", dist, "--recipe", "float32", "int8", "int4", "--embed")
-    run_python(*export, codes=(0, 1))
-    assert {path.stem for path in dist.glob("*.tflite")} == {
-        f"classifier-{name}" for name in ("float32", "int8", "int4")
-    }
-    add_other_files(dist)
-    with open_site(dist) as site:
-        yield site
-
-
-def add_other_files(dist: Path) -> None:
-    """Add an old file, and files that the server does not offer because of their names (`.tflite_`)."""
-    assert "signatures" not in tiny_metadata()
-    (dist / "old.tflite").write_bytes(tiny_artifact())
-    (dist / "newer.tflite_").write_bytes(tiny_artifact(contract_version=3))
-    longer = EncoderConfig(max_chars=64, max_words=8).to_dict()
-    (dist / "longer.tflite_").write_bytes(tiny_artifact(encoder=longer))
-    broken = MODEL[:8] + bytes(len(MODEL) - 8)
-    sha256 = hashlib.sha256(broken).hexdigest()
-    (dist / "broken.tflite_").write_bytes(tiny_artifact(model=broken, model_sha256=sha256))
-    letters = dist / "letters.tflite_"
-    run_python(HERE / "make_letters.py", letters)
-    model = letters.read_bytes()
-    metadata = tiny_metadata(labels=[*ascii_lowercase], model_sha256=hashlib.sha256(model).hexdigest())
-    tail = {"labels.txt": "\n".join(ascii_lowercase), "retvec_lite.json": json.dumps(metadata)}
-    letters.write_bytes(tiny_artifact(tail, model))
 
 
 @pytest.fixture(scope="session")

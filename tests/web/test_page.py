@@ -1,6 +1,5 @@
 """The playground: its TypeScript against Python, and the page in Chromium. Runs web_demo/tests and web_demo/browser."""
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import browser
 import pytest
 from conftest import PICTURES, ROOT, WEB_DEMO, Site, Vitest
 
-from retvec_lite.playground import page_files
 from tools.build_ports import WASM, ZIG, build_wasm
 
 
@@ -54,12 +52,11 @@ def test_the_tables_match_python() -> None:
     pytest.importorskip(
         "confusable_homoglyphs", reason="confusable-homoglyphs is not installed: the tables cannot be made"
     )
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import make_tables; sys.stdout.buffer.write('\\0'.join(make_tables.texts()).encode())"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import make_tables; sys.stdout.buffer.write(make_tables.text().encode())"
     made = subprocess.run(
         [sys.executable, "-c", code, str(WEB_DEMO / "scripts")], check=True, capture_output=True
     ).stdout
-    files = (ROOT / "npm" / "src" / "tables.ts", WEB_DEMO / "src" / "tables.json")
-    assert made.split(b"\0") == [file.read_bytes() for file in files]
+    assert made == (WEB_DEMO / "src" / "tables.json").read_bytes()
 
 
 def test_the_built_page_matches_the_sources(node: str, tmp_path: Path) -> None:
@@ -80,14 +77,6 @@ def test_the_built_page_matches_the_sources(node: str, tmp_path: Path) -> None:
     assert stale == [], "run `npm run build` in web_demo"
 
 
-@pytest.mark.usefixtures("node")
-def test_the_runtime_is_the_npm_package() -> None:
-    source = browser.MODULES / "@litertjs" / "core" / "wasm"
-    for name in ("litert.js", "litert.wasm"):
-        original = (source / name.replace("litert", "litert_wasm_compat_internal")).read_bytes()
-        assert hashlib.sha256(page_files()[name]).digest() == hashlib.sha256(original).digest()
-
-
 def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> None:
     files = [f"browser/{name}.test.ts" for name in names]
     assert all((WEB_DEMO / file).exists() for file in files)
@@ -106,27 +95,24 @@ def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> N
     print(printed)  # measurements; pytest -rP shows them
 
 
+QUICK, LONG = ("golden", "using", "opening", "places"), ("memory", "look", "speed")
+"""Files of web_demo/browser."""
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("node")
-def test_the_shipped_model_in_chromium(vitest: Vitest, chromium: str, shipped_site: Site) -> None:
-    run_in_chromium(vitest, chromium, shipped_site, "golden", "using", "places")
+def test_the_page_in_chromium(vitest: Vitest, chromium: str, site: Site) -> None:
+    run_in_chromium(vitest, chromium, site, *QUICK)
 
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-@pytest.mark.usefixtures("node", "chromium")  # first: where one is missing, nothing is exported in vain
-@pytest.mark.parametrize("name", ["golden", "using", "opening", "places", "memory", "look", "speed"])
-def test_new_exports_in_chromium(name: str, vitest: Vitest, chromium: str, trained_site: Site) -> None:
-    run_in_chromium(vitest, chromium, trained_site, name)
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("node")
-def test_a_retvec_in_chromium(vitest: Vitest, chromium: str, engine_site: Site) -> None:
-    run_in_chromium(vitest, chromium, engine_site, "engine")
+@pytest.mark.parametrize("name", LONG)
+def test_memory_looks_and_speed_in_chromium(name: str, vitest: Vitest, chromium: str, site: Site) -> None:
+    run_in_chromium(vitest, chromium, site, name)
 
 
 def test_every_browser_test_runs_somewhere() -> None:
     names = {file.name.removesuffix(".test.ts") for file in (WEB_DEMO / "browser").glob("*.test.ts")}
-    (run,) = (mark for mark in test_new_exports_in_chromium.pytestmark if mark.name == "parametrize")
-    assert names == {*run.args[1], "engine"}
+    assert names == {*QUICK, *LONG}

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AxeResults } from "axe-core";
 import { describe, expect, it } from "vitest";
-import { change, curveAfter, drop, model, openPlayground, PICTURES, type, useBrowser } from "./playground";
+import { change, curveAfter, drop, openPlayground, PICTURES, type, useBrowser } from "./playground";
 
 const browser = useBrowser();
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf-8");
@@ -47,7 +47,7 @@ describe("looks", () => {
       await drop(page, "notes.txt", new TextEncoder().encode("no model"));
       await page.waitForSelector("#model-error:not([hidden])");
       await check("3-refused");
-      await drop(page, "old.tflite", model("old.tflite"));
+      await page.selectOption("#model", { label: "language.retvec" });
       await page.waitForSelector("#no-embedding:not([hidden])");
       await page.waitForFunction(() => / ms/.test(document.getElementById("latency")?.textContent ?? ""));
       await check("4-without-embed");

@@ -3,20 +3,9 @@ import { label, URL, useBrowser } from "./playground";
 
 const browser = useBrowser();
 
-/**
- * A leaked tensor costs little for a classification, but 67 kB for an embedding of 64 words. tests/classifier.test.ts
- * counts tensors one by one; here the real heaps must not grow.
- */
 it("2,000 classifications, and as many texts typed and embedded, do not make the heaps grow", async () => {
   const context = await browser().newContext();
   await context.addInitScript(() => {
-    // Without it, leaked tensors stay: the page must not depend on garbage collection.
-    globalThis.FinalizationRegistry = class {
-      register(): void {}
-      unregister(): boolean {
-        return false;
-      }
-    } as unknown as typeof FinalizationRegistry;
     const { instantiate } = WebAssembly;
     WebAssembly.instantiate = (async (...values: Parameters<typeof instantiate>) => {
       const made = await instantiate(...values);
@@ -42,7 +31,7 @@ it("2,000 classifications, and as many texts typed and embedded, do not make the
     page.evaluate(async (calls) => {
       const field = document.getElementById("text") as HTMLTextAreaElement;
       for (let call = 0; call < calls; call++) {
-        // Alternate short and long texts to run every signature.
+        // Short and long texts, which are read in windows.
         const text = `call ${call} ${"and on ".repeat(call % 40)}`;
         await retvecLite.probabilities(text);
         const before = retvecLite.timing.updates;

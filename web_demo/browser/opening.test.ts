@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { alert, bars, drop, expectNoProblems, label, model, openPlayground, type, URL, useBrowser } from "./playground";
+import {
+  alert,
+  bars,
+  choose,
+  drop,
+  expectNoProblems,
+  label,
+  model,
+  openPlayground,
+  type,
+  URL,
+  useBrowser,
+} from "./playground";
 
 const browser = useBrowser();
 const note = "#model-note";
@@ -14,16 +26,14 @@ function changed(file: Uint8Array): Uint8Array {
 describe("opening files", () => {
   it("runs a file that is dropped, and lists it", async () => {
     const page = await openPlayground(browser());
-    // The bars round: two recipes of one classifier may show the same percentages.
     const exact = () => page.evaluate(() => retvecLite.probabilities("play some loud music"));
     const before = await exact();
-    await drop(page, "mine.tflite", model("classifier-int4.tflite"));
+    await drop(page, "mine.retvec", model("plain.retvec"));
     await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
-    expect(await page.locator("#model option:checked").textContent()).toBe("mine.tflite");
+    expect(await page.locator("#model option:checked").textContent()).toBe("mine.retvec");
     expect(await exact()).not.toEqual(before);
     expect(await page.isHidden("#drop")).toBe(true);
-    await page.selectOption("#model", { label: "classifier-int8.tflite" });
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int8"));
+    await choose(page, "rejecting.retvec", "int8");
     expect(await exact()).toEqual(before);
     expectNoProblems(page);
     await page.context().close();
@@ -34,37 +44,25 @@ describe("opening files", () => {
       "a text",
       "notes.txt",
       () => new TextEncoder().encode("hello, this is no model"),
-      /^notes\.txt \(23 bytes\) is neither a \.retvec nor a \.tflite file, or it is cut short\.$/,
+      /^notes\.txt \(23 bytes\) is not a \.retvec file, or it is cut short\.$/,
+    ],
+    [
+      "a .tflite",
+      "mine.tflite",
+      () => model("rejecting.tflite"),
+      /^mine\.tflite is a \.tflite\. Export the classifier with --format engine and load the \.retvec\.$/,
     ],
     [
       "a file cut short",
-      "half.tflite",
-      () => model("classifier-int8.tflite").subarray(0, 200_000),
-      /^half\.tflite \(200,000 bytes\) has no readable retvec_lite\.json: it is cut short, /,
+      "half.retvec",
+      () => model("plain.retvec").subarray(0, 20_000),
+      /^half\.retvec: The file is not as long as it says/,
     ],
     [
       "a changed file",
-      "changed.tflite",
-      () => changed(model("classifier-int8.tflite")),
-      /^changed\.tflite was changed after its export/,
-    ],
-    [
-      "a newer contract",
-      "newer.tflite",
-      () => model("newer.tflite_"),
-      /^newer\.tflite follows contract version 3, but this release reads versions 1 to 2\./,
-    ],
-    [
-      "a model LiteRT refuses",
-      "broken.tflite",
-      () => model("broken.tflite_"),
-      /^LiteRT\.js cannot run broken\.tflite: ./,
-    ],
-    [
-      "another interface",
-      "longer.tflite",
-      () => model("longer.tflite_"),
-      /^The signature classify of longer\.tflite is .*, but its metadata describe \{"codepoints":"int32\[1,64\]"/,
+      "changed.retvec",
+      () => changed(model("plain.retvec")),
+      /^changed\.retvec: The file was changed after its export/,
     ],
   ])("refuses %s, says why, and keeps the current model", async (_, name, content, message) => {
     const page = await openPlayground(browser());
@@ -75,7 +73,7 @@ describe("opening files", () => {
     expect(await bars(page)).toEqual(before.bars);
     await type(page, "and it still answers");
     expect(await page.isVisible("#model-error")).toBe(false);
-    await drop(page, "good.tflite", model("classifier-int4.tflite"));
+    await drop(page, "good.retvec", model("plain.retvec"));
     await page.waitForSelector("#model-error", { state: "hidden" });
     await page.context().close();
   });
@@ -86,89 +84,90 @@ describe("opening files", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    for (const name of ["litert.wasm", "models.json"])
+    for (const name of ["engine.wasm", "models.json"])
       await page.route(`**/${name}`, async (route) => {
         await held;
         await route.continue();
       });
     await page.goto(URL, { waitUntil: "domcontentloaded" });
-    await drop(page, "notes.tflite", new TextEncoder().encode("no model")); // may wait or be refused
-    await drop(page, "mine.tflite", model("classifier-float32.tflite"));
+    await drop(page, "notes.retvec", new TextEncoder().encode("no model")); // may wait or be refused
+    await drop(page, "mine.retvec", model("plain.retvec"));
     release();
     await label(page);
     await page.waitForFunction(
-      () => (document.getElementById("model") as HTMLSelectElement).selectedOptions[0]?.textContent === "mine.tflite",
+      () => (document.getElementById("model") as HTMLSelectElement).selectedOptions[0]?.textContent === "mine.retvec",
     );
     await page.waitForTimeout(500); // let everything else finish
-    expect(await page.locator("#model option:checked").textContent()).toBe("mine.tflite");
-    expect(await page.textContent(note)).toContain("float32");
+    expect(await page.locator("#model option:checked").textContent()).toBe("mine.retvec");
+    expect(await page.textContent(note)).toContain("int4");
     expect(await page.locator("#model option").count()).toBeGreaterThan(1);
     await page.context().close();
   });
 
-  it("opens the .tflite among several dropped files", async () => {
+  it("opens the .retvec among several dropped files", async () => {
     const page = await openPlayground(browser());
-    const bytes = Buffer.from(model("classifier-float32.tflite")).toString("base64");
+    const bytes = Buffer.from(model("plain.retvec")).toString("base64");
     const transfer = await page.evaluateHandle((base64) => {
       const data = new DataTransfer();
       data.items.add(new File(["no model"], "report.md"));
-      data.items.add(new File([Uint8Array.from(atob(base64), (at) => at.charCodeAt(0))], "one.tflite"));
+      data.items.add(new File([Uint8Array.from(atob(base64), (at) => at.charCodeAt(0))], "one.retvec"));
       return data;
     }, bytes);
     await page.dispatchEvent("main", "drop", { dataTransfer: transfer });
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("float32"));
-    expect(await page.locator("#model option:checked").textContent()).toBe("one.tflite");
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    expect(await page.locator("#model option:checked").textContent()).toBe("one.retvec");
     await page.context().close();
   });
 
   it("opens a file with the button", async () => {
     const page = await openPlayground(browser());
     await page.setInputFiles("#file", {
-      name: "picked.tflite",
+      name: "picked.retvec",
       mimeType: "",
-      buffer: Buffer.from(model("classifier-float32.tflite")),
+      buffer: Buffer.from(model("plain.retvec")),
     });
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("float32"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
     await page.context().close();
   });
 
-  it("a file without embed hides both word sections and says how to get them", async () => {
+  it("a file of n-grams alone hides the word sections", async () => {
     const page = await openPlayground(browser());
     expect(await page.isVisible("#chips")).toBe(true);
     expect(await page.isVisible("#no-embedding")).toBe(false);
-    await drop(page, "old.tflite", model("old.tflite"));
+    await page.selectOption("#model", { label: "language.retvec" });
     await page.waitForSelector("#no-embedding:not([hidden])");
-    expect(await page.textContent("#no-embedding")).toContain("--embed");
     expect(await page.isVisible("#chips")).toBe(false);
     expect(await page.isVisible("#cosine")).toBe(false);
-    await type(page, "wake me up");
+    await type(page, "guten Morgen");
+    expect(await page.textContent("#top-label")).toBe("de");
     expectNoProblems(page);
     await page.context().close();
   });
 
   it("shows the most probable of many labels, ranked, and all of them on request", async () => {
     const page = await openPlayground(browser());
-    await drop(page, "letters.tflite", model("letters.tflite_"));
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("26 labels"));
-    await type(page, "zzzz yyy xx");
+    await page.selectOption("#model", { label: "language.retvec" });
+    await page.waitForSelector("#more:not([hidden])");
     const shown = () =>
       page
         .locator("#bars li:visible")
         .evaluateAll((items) =>
           items
             .toSorted((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
-            .map((item) => item.querySelector(".name")?.textContent),
+            .map((item) => Number.parseFloat(item.querySelector(".value")?.textContent as string)),
         );
-    await page.waitForTimeout(300); // the rows move with a transition
-    expect((await shown()).slice(0, 3)).toEqual(["z", "y", "x"]);
-    expect((await shown()).length).toBe(10);
-    await type(page, "aaaa zz bbb");
-    await page.waitForTimeout(300);
-    expect((await shown()).slice(0, 3)).toEqual(["a", "b", "z"]);
-    expect(await page.textContent("#more")).toBe("Show all 26 labels");
+    const labels = Number(/(\d+) labels/.exec((await page.textContent(note)) as string)?.[1]);
+    for (const text of ["guten Morgen", "no"]) {
+      await type(page, text);
+      await page.waitForTimeout(300); // the rows move with a transition
+      const values = await shown();
+      expect(values).toEqual(values.toSorted((one, other) => other - one));
+      expect(values.length).toBe(10);
+    }
+    expect(await page.textContent("#more")).toBe(`Show all ${labels} labels`);
     await page.click("#more");
     await page.waitForTimeout(300);
-    expect((await shown()).length).toBe(26);
+    expect((await shown()).length).toBe(labels);
     await page.click("#more");
     expect((await shown()).length).toBe(10);
     await page.context().close();

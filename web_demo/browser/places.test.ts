@@ -71,8 +71,8 @@ describe("exported page", () => {
       expect(await bars(page)).toEqual(await bars(served));
     }
     expect(await page.isVisible("#chips")).toBe(true);
-    await drop(page, "other.tflite", model("old.tflite"));
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("float32"));
+    await drop(page, "other.retvec", model("plain.retvec"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
     expectNoProblems(page);
     await page.context().close();
     await served.context().close();
@@ -89,9 +89,9 @@ describe("exported page", () => {
     await context.close();
   });
 
-  it("is 5 MB at most", () => {
+  it("is 500 kB at most", () => {
     console.log(`exported page: ${statSync(PAGE).size.toLocaleString("en")} bytes`);
-    expect(statSync(PAGE).size).toBeLessThanOrEqual(5_000_000);
+    expect(statSync(PAGE).size).toBeLessThanOrEqual(500_000);
   });
 });
 
@@ -106,36 +106,23 @@ describe("what is missing", () => {
     await without.close();
   });
 
-  it("a secure address: says why no model runs", async () => {
-    const context = await browser().newContext();
-    const page = await context.newPage();
-    // As on a page that is served without https.
-    await page.addInitScript(() => Object.defineProperty(Crypto.prototype, "subtle", { value: undefined }));
-    await page.goto(URL);
-    expect(await alert(page, "model-error")).toMatch(
-      /^This page cannot check the SHA-256 of a model, because http:.* is not secure\./,
-    );
-    await context.close();
-  });
-
   it("the model on the server: the message is shown beside its name", async () => {
     const context = await browser().newContext();
     const page = await context.newPage();
     await page.route("**/models/*", (route) => route.fulfill({ status: 404, body: "" }));
     await page.goto(URL);
     expect(await alert(page, "model-error")).toMatch(
-      /^Cannot load models\/classifier-int8\.tflite from the server \(404 .*\)\. Is retvec-lite demo still running\?$/,
+      /^Cannot load models\/rejecting\.retvec from the server \(404 .*\)\. Is retvec-lite demo still running\?$/,
     );
     await context.close();
   });
 
-  it.each(["litert.wasm", "litert.js", "models.json"])("%s: says what cannot be loaded", async (name) => {
+  it.each(["engine.wasm", "models.json"])("%s: says what cannot be loaded", async (name) => {
     const context = await browser().newContext();
     const page = await context.newPage();
     await page.route(`**/${name}`, (route) => route.abort());
     await page.goto(URL);
-    const place = name === "litert.js" ? "model-error" : "labels-error";
-    expect(await alert(page, place)).toMatch(new RegExp(`^Cannot load ${name.replace(".", "\\.")}`));
+    expect(await alert(page, "labels-error")).toMatch(new RegExp(`^Cannot load ${name.replace(".", "\\.")}`));
     await context.close();
   });
 });

@@ -18,7 +18,7 @@ function setting(name: string): string {
 
 /** The address of a running `retvec-lite demo DIST`. */
 export const URL = setting("RETVEC_URL");
-/** The folder it serves: a model in one or more recipes with `embed`, golden.json, and old.tflite without signatures. */
+/** The folder it serves: the files of `golden/`. The page starts with rejecting.retvec. */
 export const DIST = setting("RETVEC_DIST");
 /** A page written by `retvec-lite demo --export`. */
 export const PAGE = setting("RETVEC_PAGE");
@@ -136,6 +136,12 @@ export async function drop(page: Page, name: string, content: Uint8Array): Promi
   );
   for (const event of ["dragenter", "dragover", "drop"])
     await page.dispatchEvent("main", event, { dataTransfer: transfer });
+}
+
+/** Choose a file of the list, and wait until it runs. */
+export async function choose(page: Page, name: string, recipe: string): Promise<void> {
+  await page.selectOption("#model", { label: name });
+  await page.waitForFunction((said) => document.getElementById("model-note")?.textContent?.includes(said), recipe);
 }
 
 export function model(name: string): Uint8Array {

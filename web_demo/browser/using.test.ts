@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bars, change, curveAfter, expectNoProblems, openPlayground, type, useBrowser } from "./playground";
+import { bars, change, choose, curveAfter, expectNoProblems, openPlayground, type, useBrowser } from "./playground";
 
 const browser = useBrowser();
 let page: Page;
@@ -233,6 +233,7 @@ describe("words", () => {
 });
 
 describe("two words", () => {
+  beforeAll(() => choose(page, "plain.retvec", "int4"));
   const cosine = async (one: string, other: string): Promise<string> => {
     await page.fill("#one", one);
     await page.fill("#other", other);
@@ -340,10 +341,10 @@ describe("words as points", () => {
 
   it("is hidden for a file without embeddings, and drawn anew for one with them", async () => {
     await page.fill("#cloud", "umbrella погода");
-    await page.selectOption("#model", { label: "old.tflite" });
+    await page.selectOption("#model", { label: "language.retvec" });
     await page.waitForSelector("#no-embedding:not([hidden])");
     expect(await page.isVisible(".points")).toBe(false);
-    await page.selectOption("#model", { label: "classifier-int8.tflite" });
+    await choose(page, "plain.retvec", "int4");
     await page.waitForSelector("#no-embedding", { state: "hidden" });
     await page.waitForSelector(dots);
     expect(await page.isVisible(".points")).toBe(true);
@@ -353,7 +354,7 @@ describe("words as points", () => {
 describe("this file", () => {
   it("shows the metadata and the latency", async () => {
     const facts = (await page.textContent("#facts")) as string;
-    for (const fact of ["int8", "10: alarm, appointment", ", classify, embed", "contract 2"])
+    for (const fact of ["int4", "10: alarm, appointment", "retvec-lite 0.2.0 or newer", "contract 2"])
       expect(facts).toContain(fact);
     await page.waitForFunction(() =>
       / ms, median of 50 calls/.test(document.getElementById("latency")?.textContent ?? ""),

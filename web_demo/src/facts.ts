@@ -1,4 +1,4 @@
-import type { Artifact, Decision, EncoderConfig } from "retvec-lite/core";
+import type { Artifact, Decision } from "retvec-lite/core";
 import { byId, make, percent } from "./dom";
 
 /** Format a size in powers of ten, as the reports of `export` do. */
@@ -7,7 +7,7 @@ export function bytes(size: number): string {
 }
 
 /** Show what the metadata say about the file. The latency is filled in later. */
-export function showFacts({ size, labels, encoder, signatures, decision, metadata }: Artifact): void {
+export function showFacts({ size, labels, encoder, decision, metadata }: Artifact): void {
   const oldest = Object.entries((metadata.oldest_runtime ?? {}) as Record<string, unknown>).map(
     ([name, version]) => `${name} ${version}`,
   );
@@ -15,18 +15,13 @@ export function showFacts({ size, labels, encoder, signatures, decision, metadat
     ["Size", `${bytes(size)} (${size.toLocaleString("en")} bytes)`],
     ["Latency", undefined],
     ["Recipe", text(metadata.recipe)],
-    ["Embedding, head", `${embedding(metadata)}, ${text(metadata.head)}`],
+    ["Embedding, head", `${text(metadata.embedding)}, ${text(metadata.head)}`],
     ["Labels", `${labels.length}: ${labels.join(", ")}`],
     ["None of these", rejection(decision)],
     ...languages(metadata),
     ["Input", `${encoder.max_chars} code points, ${encoder.max_words} words of ${encoder.word_length} characters`],
-    ["Longer words", encoder.overflow === "wrap" ? "continue in the next slot" : "are cut off"],
-    ["Invisible characters", encoder.drop_invisible ? "dropped" : "kept"],
-    ["Scripts without spaces", `${pieces(encoder)} characters per word`],
-    ["Signatures", signatures.map(({ name }) => name).join(", ")],
     ["Runs on", oldest.length ? `${oldest.join(", ")} or newer` : "–"],
     ["Created by", `${text(metadata.created_by)}, contract ${text(metadata.contract_version)}`],
-    ["SHA-256", text(metadata.model_sha256)],
   ];
   byId("facts").replaceChildren(
     ...rows.flatMap(([name, value]) => {
@@ -37,27 +32,9 @@ export function showFacts({ size, labels, encoder, signatures, decision, metadat
   );
 }
 
-const UNSPACED = { han_piece: "Han", kana_piece: "kana", sea_piece: "Thai, Lao, Khmer, Burmese" };
-
 /** Name the languages that a file was trained for with texts of one of them. */
 export function languages({ languages: tags }: Artifact["metadata"]): [string, string][] {
   return Array.isArray(tags) ? [["Languages", tags.map(String).join(", ")]] : [];
-}
-
-/** Describe how the encoder splits scripts without spaces; the config has [length, step] or null for each of them. */
-export function pieces(encoder: EncoderConfig): string {
-  return Object.entries(UNSPACED)
-    .map(([key, script]) => {
-      const [length, step] = (encoder[key] ?? ["all"]) as readonly unknown[];
-      return `${script} ${String(length)}${step === undefined || step === length ? "" : ` (step ${String(step)})`}`;
-    })
-    .join("; ");
-}
-
-/** Describe the embedding as `retvec-lite info` does: its name, fine-tuning and character features. */
-export function embedding({ embedding: name, fine_tuned, character_filters }: Artifact["metadata"]): string {
-  const filters = character_filters ? `, ${String(character_filters)} character features` : "";
-  return `${text(name)}${fine_tuned ? ", fine-tuned" : ""}${filters}`;
 }
 
 /** Describe when a text belongs to none of the labels. */

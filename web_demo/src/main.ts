@@ -3,8 +3,8 @@ import "./styles/answers.css";
 import "./styles/words.css";
 import "./styles/layout.css";
 import "./styles/forced_colors.css";
-import { type Artifact, type Classifier, type Embedded, explain, isRetvec, load } from "retvec-lite/core";
-import { compiledEngine, type Offer, offers, prepare } from "./assets";
+import { type Artifact, type Classifier, type Embedded, load } from "retvec-lite/core";
+import { compiledEngine, type Offer, offers } from "./assets";
 import { type Attack, attack } from "./attacks";
 import { argmax, Bars } from "./bars";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
@@ -12,7 +12,6 @@ import { byId, showError } from "./dom";
 import { errorMessage } from "./errors";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
-import { loadRuntime } from "./litert";
 import { watchOpening } from "./opening";
 import { Points } from "./points";
 import { showReading } from "./reading";
@@ -79,7 +78,7 @@ async function update(start = performance.now()): Promise<void> {
       const altered = alter(typed, share, first, kind);
       const after = await classifier.probabilities(altered);
       const before = altered === typed ? after : await classifier.probabilities(typed);
-      bars.show(classifier.decideAll(altered, after), after, before);
+      bars.show(await classifier.predictAll(altered), after, before);
       timing.update = performance.now() - start;
       timing.updates += 1;
       showReading(typed, altered, classifier.readLimit);
@@ -130,14 +129,16 @@ function showLimits(typed: string, classifier: Classifier, full: boolean): void 
   byId("text-note").textContent = `${count.toLocaleString("en")}${rest}`;
 }
 
-/** Mark the words of the altered text. Stops when anything changes. */
+/** Mark the words of the altered text that speak for its most probable label; of a long text, those of its beginning, which takes no time. */
 async function explainWords(mine: number): Promise<void> {
   const { typed, share, first, kind } = settings();
-  if (!classifier) return;
-  const { labels } = classifier.artifact;
-  const read = [...alter(typed, share, first, kind)].slice(0, classifier.readLimit).join("");
-  const found = await explain(probabilitiesOf(mine), read, undefined, classifier.maxChars);
-  if (found) showWhy(labels[found.label] as string, read, found.spans);
+  const read = alter(typed, share, first, kind).normalize("NFC");
+  const probabilities = await probabilitiesOf(mine)(read);
+  if (!classifier || !probabilities) return;
+  const label = classifier.labels[argmax(probabilities)] as string;
+  const characters = [...read];
+  const beginning = characters.slice(0, classifier.maxChars).join("");
+  showWhy(label, characters.slice(0, classifier.readLimit).join(""), await classifier.explain(beginning, label));
 }
 
 /** Ask the model for long work: it gives way to the page every STEP, and answers undefined when the work is stale. */
@@ -239,9 +240,7 @@ async function open(offer: Offer): Promise<boolean> {
   const problem = byId("model-error");
   let fresh: Classifier;
   try {
-    const file = await offer.load();
-    const runtime = isRetvec(file) ? { engine: await compiledEngine() } : { litert: await loadRuntime() };
-    fresh = await load(file, { name: offer.name, ...runtime });
+    fresh = await load(await offer.load(), { name: offer.name, engine: await compiledEngine() });
   } catch (error) {
     showError(problem, errorMessage(error));
     return false;
@@ -291,9 +290,8 @@ async function start(): Promise<void> {
   }
   byId("measure").addEventListener("click", () => void attempt(measureLatency));
   try {
-    const found = await offers();
-    await prepare(found);
-    if (!(await opening.offer(found))) byId("top-label").textContent = "No model";
+    await compiledEngine();
+    if (!(await opening.offer(await offers()))) byId("top-label").textContent = "No model";
   } catch (error) {
     byId("top-label").textContent = "No model";
     showError(byId("labels-error"), errorMessage(error));

@@ -65,7 +65,7 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
     event.preventDefault(); // otherwise the browser navigates to the file
     drag(-depth);
     const files = [...(event.dataTransfer?.files ?? [])];
-    const file = files.find(({ name }) => /\.(tflite|retvec)$/i.test(name)) ?? files[0];
+    const file = files.find(({ name }) => /\.retvec$/i.test(name)) ?? files[0];
     if (file) void add(file);
   });
 

@@ -3,7 +3,6 @@
  *
  * The character tables come from Python (tables.json). Characters are code points, as in Python.
  */
-import { SEPARATORS } from "retvec-lite/core";
 import { Random } from "./random";
 import tables from "./tables.json";
 
@@ -12,6 +11,7 @@ type Draw = () => number;
 
 const KINDS = tables.typoKinds as readonly Kind[];
 const NEIGHBORS = new Map(Object.entries(tables.neighborKeys));
+const SEPARATORS: ReadonlySet<number> = new Set(tables.separators);
 /** Code points that the encoder never puts into a word. */
 export const HIDDEN: ReadonlySet<number> = new Set([...SEPARATORS, ...tables.invisible]);
 

@@ -49,48 +49,30 @@ const changed = (change) => (metadata) => {
   change(metadata);
   return JSON.stringify(metadata);
 };
-const embed = (metadata) => metadata.signatures.find(({ kind }) => kind === "embed");
-const damaged = "a.retvec is damaged: its metadata say that";
+const damaged = "a.retvec is damaged: its metadata";
+const differ = (what) => `${damaged} and its engine differ in ${what}. Export it again.`;
+const incomplete = `${damaged} are incomplete.`;
+const foreign = "The metadata in a.retvec were not written by retvec-lite.";
 const cases = [
-  [
-    "plain",
-    ({ labels, ...more }) => JSON.stringify({ ...more, labels: [...labels, "one more"] }),
-    `${damaged} number of labels is`,
-  ],
-  ["plain", changed((metadata) => metadata.labels.pop()), `${damaged} number of labels is`],
-  ["plain", changed((metadata) => (metadata.labels = "labels")), `${damaged} number of labels is 0`],
-  ["plain", changed((metadata) => (metadata.labels[1] = "another")), "a.retvec needs 2 or more labels, the same in"],
-  ["plain", changed((metadata) => metadata.labels.reverse()), "a.retvec needs 2 or more labels, the same in"],
-  ["plain", changed((metadata) => (metadata.encoder.max_chars *= 2)), `${damaged} max_chars is`],
-  ["plain", changed((metadata) => (metadata.encoder.max_words = 1)), `${damaged} max_words is 1`],
-  ["plain", changed((metadata) => (metadata.encoder.word_length = 4)), `${damaged} word_length is 4`],
-  [
-    "plain",
-    changed((metadata) => (metadata.encoder.max_chars = -1)),
-    "The encoder sizes in a.retvec must be positive integers",
-  ],
-  ["plain", changed((metadata) => (metadata.encoder = 7)), "The encoder sizes in a.retvec must be positive integers"],
-  ["plain", changed((metadata) => (metadata.contract_version = 1)), `${damaged} contract_version is 1`],
-  ["plain", changed((metadata) => (metadata.contract_version = 99)), "a.retvec follows contract version 99"],
-  ["plain", changed((metadata) => (metadata.signatures = [])), "The signatures in a.retvec are damaged"],
-  ["plain", changed((metadata) => (embed(metadata).dimension = 1)), `${damaged} dimension is 1,`],
-  ["plain", changed((metadata) => (embed(metadata).dimension = 2 ** 31)), `${damaged} dimension is 2147483648,`],
-  ["plain", changed((metadata) => (embed(metadata).dimension = "64")), `${damaged} dimension is "64",`],
-  ["plain", changed((metadata) => (embed(metadata).word_dimension = 3)), `${damaged} word_dimension is 3,`],
-  [
-    "rejecting",
-    changed((metadata) => (metadata.decision.unknown_label = metadata.labels[0])),
-    `${damaged} unknown_label is 1`,
-  ],
-  ["several", changed((metadata) => (metadata.decision.thresholds = null)), `${damaged} multi_label is 0`],
-  ["plain", changed((metadata) => (metadata.decision = 5)), "The decision in a.retvec is damaged."],
-  [
-    "plain",
-    changed((metadata) => (metadata.format = "other")),
-    "The retvec_lite.json in a.retvec was not written by retvec-lite.",
-  ],
-  ["plain", () => "{", "The retvec_lite.json in a.retvec was not written by retvec-lite."],
-  ["plain", () => "null", "The retvec_lite.json in a.retvec was not written by retvec-lite."],
+  ["plain", changed((metadata) => metadata.labels.push("one more")), differ("labels")],
+  ["plain", changed((metadata) => metadata.labels.pop()), differ("labels")],
+  ["plain", changed((metadata) => (metadata.labels = "labels")), differ("labels")],
+  ["plain", changed((metadata) => (metadata.labels[1] = "another")), differ("labels")],
+  ["plain", changed((metadata) => metadata.labels.reverse()), differ("labels")],
+  ["plain", changed((metadata) => (metadata.encoder.max_chars *= 2)), differ("max_chars")],
+  ["plain", changed((metadata) => (metadata.encoder.max_words = 1)), differ("max_words")],
+  ["plain", changed((metadata) => (metadata.encoder.word_length = "16")), differ("word_length")],
+  ["plain", changed((metadata) => (metadata.encoder.max_chars = -1)), differ("max_chars")],
+  ["plain", changed((metadata) => (metadata.encoder = 7)), incomplete],
+  ["plain", changed((metadata) => (metadata.contract_version = 1)), differ("contract_version")],
+  ["plain", changed((metadata) => (metadata.contract_version = 99)), differ("contract_version")],
+  ["plain", changed((metadata) => (metadata.signatures = {})), incomplete],
+  ["plain", changed((metadata) => (metadata.signatures = [null])), incomplete],
+  ["several", changed((metadata) => (metadata.decision.thresholds = null)), differ("thresholds")],
+  ["plain", changed((metadata) => (metadata.decision = 5)), incomplete],
+  ["plain", changed((metadata) => (metadata.format = "other")), foreign],
+  ["plain", () => "{", foreign],
+  ["plain", () => "null", foreign],
 ];
 const engine = await insideEngine();
 let refused = 0;
@@ -118,7 +100,7 @@ await load(
 );
 
 // Settings that the engine goes by: it refuses them, or the metadata tell.
-for (const place of [0, 1, 2, 3, 13, 25, 26]) {
+for (const place of [0, 1, 2, 3, 13, 25]) {
   for (const value of [0, 1, 2, 3, 5, 17, 4096, 50_000, 2 ** 31, 2 ** 32 - 1]) {
     const made = withSetting(files.plain, place, value);
     if (!made.equals(files.plain)) await refuse(made, "a.retvec");

@@ -72,13 +72,6 @@ export async function misuse(classifier) {
     refused += await expect(() => classifier.predict("a text", { [name]: true }), `predict has no option ${name}.`);
   }
   if (!classifier.embeds) refused += await expect(() => classifier.embed("a"), "This file has no embeddings");
-  for (const values of classifier.decide ? [undefined, [0.5, 0.5], new Float32Array(1), 5] : []) {
-    refused += await expect(
-      () => classifier.decide("a text", values),
-      "decide takes what probabilities returns, a Float32Array",
-    );
-    refused += await expect(() => classifier.decideAll("a text", values), "decideAll takes what probabilities returns");
-  }
   await rightUse(classifier);
   classifier.delete();
   classifier.delete();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "./misuse.js";
 
-// Before the package is there: what fails once must not fail for ever, and a .tflite must not need the engine.
+// Before the package is there: what fails once must not fail for ever, and a file that is no .retvec must not start the engine.
 const { compile } = WebAssembly;
 let compiled = 0;
 WebAssembly.compile = (bytes) => {
@@ -21,7 +21,10 @@ const bytes = readFileSync(path);
 const tflite = readFileSync(join(folder, "rejecting.tflite"));
 const page = "\ufeff\n<!DOCTYPE html><html><head><title>Not found</title></head></html>";
 
-assert.match(await messageOf(() => load(join(folder, "rejecting.tflite"))), /^rejecting\.tflite needs LiteRT\.js: /);
+assert.match(
+  await messageOf(() => load(join(folder, "rejecting.tflite"))),
+  /^rejecting\.tflite is a \.tflite\. Export /,
+);
 assert.equal(compiled, 0);
 assert.match(await messageOf(() => load(path)), /^The engine cannot start: out of memory\. /);
 const first = await load(path);
@@ -103,8 +106,8 @@ const cases = [
   [`${url}/page.retvec`, "The server sent a web page instead of page.retvec."],
   [`${url}/plain.retvec`, "The server sent a web page instead of plain.retvec."],
   [fetch(`${url}/plain.retvec`), "The server sent a web page instead of plain.retvec."],
-  [Buffer.from(page), "The file is a web page, not a .retvec or .tflite file."],
-  [new File([page], "a.retvec"), "a.retvec is a web page, not a .retvec or .tflite file."],
+  [Buffer.from(page), "The file is a web page, not a .retvec file."],
+  [new File([page], "a.retvec"), "a.retvec is a web page, not a .retvec file."],
   [`${url}/empty.retvec`, "empty.retvec is empty."],
   [new Uint8Array(), "The file is empty."],
   [`${url}/short.retvec`, `Cannot load ${url}/short.retvec (`],
@@ -116,10 +119,10 @@ const cases = [
   ["x".repeat(100_000), `Cannot load ${"x".repeat(200)}... (`],
   [new Response(page), "The server sent a web page instead of the file."],
   [used, `Cannot load ${url}/a.retvec (its body was read before: pass response.clone(), or the bytes).`],
-  [bytes.subarray(0, 5), "The file (5 bytes) is neither a .retvec nor a .tflite file, or it is cut short."],
-  [Buffer.from("GIF89a..."), "The file (9 bytes) is neither a .retvec nor a .tflite file"],
+  [bytes.subarray(0, 5), "The file (5 bytes) is not a .retvec file, or it is cut short."],
+  [Buffer.from("GIF89a..."), "The file (9 bytes) is not a .retvec file"],
   [bytes.subarray(0, 4000), "The file: The file is not as long as it says"],
-  [tflite.subarray(0, 4000), "The file (4,000 bytes) has no readable retvec_lite.json: it is cut short"],
+  [tflite.subarray(0, 4000), "The file is a .tflite. Export the classifier with --format engine"],
 ];
 let refused = 0;
 for (const [source, message] of cases) {
@@ -135,15 +138,14 @@ for (let length = 0; length < bytes.length; length += 997) {
 
 // Wrong options.
 for (const [options, message] of [
-  [null, "The options of load are an object ({ name, engine, litert }), not null."],
-  ["a.retvec", 'The options of load are an object ({ name, engine, litert }), not "a.retvec".'],
-  [{ nmae: "a" }, "load has no option nmae. It has name, engine, litert."],
+  [null, "The options of load are an object ({ name, engine }), not null."],
+  ["a.retvec", 'The options of load are an object ({ name, engine }), not "a.retvec".'],
+  [{ nmae: "a" }, "load has no option nmae. It has name, engine."],
   [{ name: 5 }, "The option name of load is a string, not 5."],
   [
     { engine: "engine.wasm" },
     'The option engine of load is engine.wasm: its bytes, or a WebAssembly.Module, not "engine.wasm".',
   ],
-  [{ litert: {} }, "The option litert of load is the module @litertjs/core, not an object."],
   [{ engine: new Uint8Array(9) }, "The engine cannot start: WebAssembly.compile(): "],
   [
     { engine: Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0) },

@@ -1,5 +1,4 @@
 /** How a project in TypeScript uses the package; only its types are checked. */
-import * as litert from "@litertjs/core";
 import {
   type Classifier,
   type Embedded,
@@ -22,7 +21,7 @@ export async function main(bytes: Uint8Array, engine: WebAssembly.Module): Promi
   const { label, probability }: Prediction = await classifier.predict("where is my parcle?", { reject: false });
   const spans: Span[] = await classifier.explain("where is my parcle?", label ?? undefined);
   const all: readonly Prediction[] = await classifier.predictAll("a");
-  const other = await loadWith(bytes, { name: "a.tflite", engine, litert });
+  const other = await loadWith(bytes, { name: "a.retvec", engine });
   const { text } = await other.embed("a");
   const now: Prediction = (await RetvecEngine.load(engine, bytes)).predict("a");
   // @ts-expect-error: a text is no number

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import common
 from benchmarks.data.sets import Corpus
-from benchmarks.experiments import adversarial, comparison, pareto, trials, typo_resilience
+from benchmarks.experiments import adversarial, comparison, typo_resilience
 from benchmarks.systems.names import NETWORK
 from benchmarks.systems.networks import Plan
 from benchmarks.systems.trained import Trained
@@ -47,7 +47,7 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
         calls.append((system, head, plan.seed))
         return Trained(LABELS, keyword, {"bytes": 1234, "parameters": 99, "seconds": 1.0}, tmp_path)
 
-    for module in (comparison, typo_resilience, pareto):
+    for module in (comparison, typo_resilience):
         monkeypatch.setattr(module, "build", build)
     monkeypatch.setattr(adversarial, "build_victim", build)
     monkeypatch.setattr(common, "RESULTS", tmp_path)
@@ -105,14 +105,3 @@ def test_adversarial_attacks_some_texts(data: Path, built: list[tuple[str, str, 
     assert attack["mean_queries"] > 1
     adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "4"))
     assert len(built) == 2  # of other texts: measured again
-
-
-def test_latency_and_bytes_of_fasttext_stand_on_the_front(
-    data: Path, built: list[tuple[str, str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trials, "available", lambda *_, **__: ["fastText"])
-    pareto.main(["--data", str(data), "--set", "SMS spam"])
-    (row,) = json.loads((tmp_path / "pareto.json").read_text())
-    assert (row["system"], row["recipe"], row["bytes"], row["accuracy"]["0"]) == ("fastText", "quantized", 1234, 1.0)
-    assert row["microseconds"] > 0
-    assert (tmp_path / "pareto-clean.png").stat().st_size > 10_000

@@ -7,10 +7,8 @@ import pytest
 
 from benchmarks import common
 from benchmarks.common import read_results, write_results
-from benchmarks.speed import engine, latency
-from benchmarks.speed import stopwatch as latency_measure
-from benchmarks.speed.latency import Bench
-from benchmarks.tables.latency import curve_plot, tables
+from benchmarks.speed import latency
+from benchmarks.speed.latency import Bench, tables
 
 Row = dict[str, Any]
 NOTHING: dict[str, list[Row]] = {step: [] for step in latency.STEPS}
@@ -20,54 +18,39 @@ def timed(name: str, words: int, microseconds: float) -> Row:
     return {"runtime": "LiteRT", "threads": 1, "words": words, "name": name, "microseconds": microseconds}
 
 
-@pytest.mark.parametrize(
-    ("together", "turns"),
-    [
-        (False, [["a 10", "control: a 10"], ["a 60", "b 60", "control: a 60"]]),
-        (True, [["a 10", "a 60", "b 60", "control: a 10"]]),
-    ],
-)
-def test_contestants_take_turns_beside_a_control(
-    together: bool, turns: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_contestants_take_turns_beside_a_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [["a 10", "control: a 10"], ["a 60", "b 60", "control: a 60"]]
     seen: list[str] = []
     made: list[list[str]] = []
 
-    def make_call(one: Row, runtime: str, words: int, threads: int) -> latency_measure.Call:
+    def make_call(one: Row, runtime: str, words: int, threads: int) -> latency.Call:
         return lambda: seen.append(f"{one['name']} {words}")
 
-    def take_turns(calls: dict[tuple[str, int], latency_measure.Call], rounds: int) -> dict[tuple[str, int], float]:
+    def take_turns(calls: dict[tuple[str, int], latency.Call], rounds: int) -> dict[tuple[str, int], float]:
         seen.clear()
         for call in calls.values():
             call()
         made.append(list(seen))
         return dict.fromkeys(calls, 7.0)
 
-    monkeypatch.setattr(latency_measure, "make_call", make_call)
-    monkeypatch.setattr(latency_measure, "take_turns", take_turns)
+    monkeypatch.setattr(latency, "make_call", make_call)
+    monkeypatch.setattr(latency, "take_turns", take_turns)
     contestants = [{"name": "a", "words": [10, 60]}, {"name": "b", "words": [60]}]
     order = {"runtime": "LiteRT", "threads": [1], "words": [10, 60, 90], "rounds": 3, "contestants": contestants}
-    rows = latency_measure.measure_times({**order, "together": together})
+    rows = latency.measure_times(order)
     assert [turn for turn in made if turn] == turns
     assert [f"{row['name']} {row['words']}" for row in rows] == [name for turn in turns for name in turn]
     assert {row["microseconds"] for row in rows} == {7.0}
 
 
 def test_warming_up_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latency_measure, "TURNS_BEFORE", 2)
+    monkeypatch.setattr(latency, "TURNS_BEFORE", 2)
     calls = []
     clock = iter(range(0, 10**9, 500))
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
-    found = latency_measure.take_turns({("a", 10): lambda: calls.append(1)}, rounds=3)
+    found = latency.take_turns({("a", 10): lambda: calls.append(1)}, rounds=3)
     assert found == {("a", 10): 0.5}
     assert len(calls) == (2 + 3) * 4
-
-
-def test_the_plot_of_time_against_words_is_a_png(tmp_path: Path) -> None:
-    curve = [timed("pool float32, classifier", words, 10 + 2 * words) for words in (4, 8, 12)]
-    curve += [timed("pool float32, plain", words, 50.0) for words in (4, 8, 12)]
-    curve_plot(curve, tmp_path / "curve.png")
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 START = [
@@ -86,12 +69,12 @@ def test_a_run_of_some_steps_keeps_the_rows_of_the_others(tmp_path: Path, monkey
     monkeypatch.setattr(common, "RESULTS", tmp_path)
     monkeypatch.setattr(Bench, "build", lambda bench: run.append("build"))
     monkeypatch.setattr(Bench, "start", start)
-    curve = [timed("pool int8, plain", 10, 1150.0)]
-    write_results(tmp_path / "latency-quick", [{"step": "curve", "rows": curve}], "", show=False)
+    times = [timed("pool int8, plain", 10, 1150.0)]
+    write_results(tmp_path / "latency-quick", [{"step": "tflite-runtime", "rows": times}], "", show=False)
     latency.main(["--quick", "--only", "start"])
     assert run == ["build", "start"]
     rows = {part["step"]: part["rows"] for part in read_results(tmp_path / "latency-quick")}
-    assert rows == {**NOTHING, "curve": curve, "start": START}
+    assert rows == {**NOTHING, "tflite-runtime": times, "start": START}
     assert "| 9.5 ms | 0.9 ms | 206 µs | 60 MB |" in (tmp_path / "latency-quick.md").read_text(encoding="utf-8")
 
 
@@ -100,10 +83,3 @@ def test_a_table_has_no_empty_cells() -> None:
     made = tables(NOTHING | {"ai-edge-litert": rows}).split("**LiteRT, 1 thread**\n\n")[1:]
     assert [table.splitlines()[2:3] for table in made] == [["| a, plain | 1 | 7 |"], ["| b, plain | 8 |"]]
     assert made[1].startswith("| microseconds | 60 words |")
-
-
-def test_what_one_engine_alone_has_stands_under_the_table() -> None:
-    made = engine.table_of(
-        [{"what": "load, ms", "engine": 2.0, "LiteRT": 85.5}, {"what": "code, bytes", "engine": 7000}]
-    )
-    assert made.splitlines()[2:] == ["| load, ms | 2.0 | 85.5 |", "", "The engine's code, bytes: 7,000."]

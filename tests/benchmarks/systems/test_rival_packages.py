@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.systems.fasttext import load_fasttext, train_fasttext
 from benchmarks.systems.sentence_encoder import SentenceEncoder, load_encoder
-from benchmarks.systems.vectorizers import Bpe, FastTextVectors, SentencePiece, TableSize
+from benchmarks.systems.vectorizers import Bpe, SentencePiece, TableSize
 from retvec_lite.data.dataset import Dataset
 
 WORDS = (
@@ -60,19 +60,6 @@ def test_more_characters_than_pieces_leave_out_the_rarest() -> None:
     assert nothing not in known
     assert nothing in unknown
     assert set(unknown) != {nothing}
-
-
-def test_fasttext_vectors_are_the_same_again_and_counted(tmp_path: Path) -> None:
-    pytest.importorskip("fasttext")
-    size = TableSize(40, 12, lean=True)
-    vectors = FastTextVectors.learn(TEXTS, size)
-    vectors.save(tmp_path / "vectors.bin")
-    again = FastTextVectors.load(tmp_path / "vectors.bin")
-    np.testing.assert_array_equal(vectors.vector("bread"), again.vector("bread"))
-    assert vectors.vector("braed").any()  # by its n-grams
-    assert vectors.dimension == 12
-    assert 20 * 12 < vectors.parameters <= 40 * 12
-    assert vectors.device_bytes() >= vectors.parameters + 4 * vectors.parameters // 12
 
 
 @pytest.mark.exhaustive

@@ -10,10 +10,10 @@ from benchmarks.systems import fasttext as fasttext_product
 from benchmarks.systems import networks as systems
 from benchmarks.systems import vectorizers as baselines
 from benchmarks.systems.fasttext import SUBWORDS, prepared, probabilities_of
-from benchmarks.systems.names import FASTTEXT, FASTTEXT_CLEAN, NETWORK, RAW, V1
+from benchmarks.systems.names import FASTTEXT, NETWORK, RAW, V1
 from benchmarks.systems.networks import Plan, available, settings_of
 from benchmarks.systems.trained import fingerprint
-from benchmarks.systems.vectorizers import TINY, FastTextVectors, TableSize, Whitespace, eight_bit_rows, words_of
+from benchmarks.systems.vectorizers import TINY, TableSize, Whitespace, eight_bit_rows, words_of
 from retvec_lite.data.dataset import Dataset
 
 
@@ -63,33 +63,6 @@ def test_rows_of_eight_bits_are_near_and_their_integers_small() -> None:
     np.testing.assert_allclose(again, rounded, rtol=1e-6)
 
 
-class TinyFastText:
-    """What `FastTextVectors` asks a fastText model for: two words, three n-gram buckets."""
-
-    def __init__(self) -> None:
-        self.matrix = np.arange(1, 21, dtype=np.float32).reshape(5, 4)
-
-    def get_input_matrix(self) -> np.ndarray:
-        return self.matrix
-
-    def get_subwords(self, word: str) -> tuple[list[str], np.ndarray]:
-        rows = {"good": [0, 2, 3], "häuser": [1, 4], "new": [3]}.get(word, [])
-        return [word] * len(rows), np.array(rows, np.int64)
-
-    def get_words(self) -> list[str]:
-        return ["good", "häuser"]
-
-
-def test_fasttext_vectors_are_means_of_rounded_rows_and_cost_words_and_table() -> None:
-    vectors = FastTextVectors(TinyFastText())
-    rounded = eight_bit_rows(TinyFastText().matrix)[0]
-    np.testing.assert_allclose(vectors.vector("good"), rounded[[0, 2, 3]].mean(axis=0))
-    np.testing.assert_allclose(vectors.vector("new"), rounded[3])
-    assert not vectors.vector("nothing known").any()
-    assert vectors.parameters == 20
-    assert vectors.device_bytes() == len("good\n") + len("häuser\n".encode()) + 5 * 4 + 5 * 4
-
-
 def test_fasttext_gets_one_lower_case_line() -> None:
     assert prepared('Say "Hi",\nOK?') == 'say " hi " , ok ?'
 
@@ -127,10 +100,7 @@ def test_fasttext_is_asked_for_less_until_its_file_is_small_enough(
     assert not path.exists()
 
 
-@pytest.mark.parametrize(("copies", "subwords"), [(1, {}), (2, {"minn": 3, "maxn": 6})])
-def test_fasttext_looks_inside_words_where_typos_are_trained_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, copies: int, subwords: dict[str, int]
-) -> None:
+def test_fasttext_looks_inside_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The command that trains is carried out here, with a package that writes down what it is asked for."""
     asked: dict[str, Any] = {}
 
@@ -143,14 +113,14 @@ def test_fasttext_looks_inside_words_where_typos_are_trained_on(
             return None
 
     def carried_out(command: list[str], **_: Any) -> Any:
-        training, validation, seconds, seed, path, *fixed = command[3:]
-        fasttext_product._tune(training, validation, int(seconds), int(seed), path, *map(int, fixed))
+        training, validation, seconds, seed, path = command[3:]
+        fasttext_product._tune(training, validation, int(seconds), int(seed), path)
         return SimpleNamespace(returncode=0)
 
     monkeypatch.setattr(fasttext_product, "require", lambda _: Package())
     monkeypatch.setattr(fasttext_product.subprocess, "run", carried_out)
-    fasttext_product.train_fasttext([["a b"]] * copies, ["x"], Dataset(("a",), ("x",)), 1, 0, tmp_path / "model")
-    assert {name: value for name, value in asked.items() if name in ("minn", "maxn")} == subwords
+    fasttext_product.train_fasttext([["a b"]] * 2, ["x"], Dataset(("a",), ("x",)), 1, 0, tmp_path / "model")
+    assert {name: value for name, value in asked.items() if name in ("minn", "maxn")} == {"minn": 3, "maxn": 6}
 
 
 def plan(tmp_path: Path, **changed: Any) -> Plan:
@@ -174,7 +144,6 @@ def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, epochs=9), corpus("a")) == tuned
     assert settings_of(FASTTEXT, "whole", plan(tmp_path, autotune=60), corpus("a")) != tuned
     assert tuned["subwords"] == SUBWORDS
-    assert "subwords" not in settings_of(FASTTEXT_CLEAN, "whole", plan(tmp_path), corpus("a"))
     with pytest.raises(SystemExit, match="RETVec v1 needs --v1 FILE"):
         settings_of(V1, "cnn", plan(tmp_path), corpus("a"))
 
@@ -189,7 +158,7 @@ def test_what_cannot_be_built_is_left_out_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(systems.importlib.util, "find_spec", lambda name: None if name == "fasttext" else object())
-    chosen = available(["BPE", "fastText", "fastText vectors, under 1 MB", V1, NETWORK], None, asked_for=False)
+    chosen = available(["BPE", "fastText", V1, NETWORK], None, asked_for=False)
     assert chosen == ["BPE", NETWORK]
     told = capsys.readouterr().err
     assert "fastText is left out: install fasttext" in told

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_systems import TinyFastText
 
 from benchmarks.data.sets import Corpus
-from benchmarks.systems.vectorizers import FastTextVectors, TableSize, Whitespace
+from benchmarks.systems.vectorizers import TableSize, Whitespace
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training.settings import FitSettings
 
@@ -59,29 +58,6 @@ def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, h
     for count in (1, 3):  # graphs of other sizes
         np.testing.assert_allclose(again.probabilities(corpus.test.texts[:count]), found[:count], atol=1e-5)
     assert same_label_in_file(again, tmp_path, corpus.test.texts) == 1.0
-
-
-@pytest.mark.exhaustive
-def test_frozen_vectors_count_their_own_table() -> None:
-    from benchmarks.systems.table_network import TABLE, train_table
-
-    class Vectors(FastTextVectors):
-        """A vector of its own for every word, from its letters."""
-
-        def vector(self, word: str) -> np.ndarray:
-            return np.random.default_rng(sum(map(ord, word))).normal(size=4).astype(np.float32)
-
-    corpus = tiny_corpus()
-    trained = train_table(corpus, Vectors(TinyFastText()), "cnn", 4, SETTINGS, lambda *_: None)
-    found = trained.probabilities(corpus.test.texts)
-    accuracy = np.mean(
-        [trained.labels[row.argmax()] == label for row, label in zip(found, corpus.test.labels, strict=True)]
-    )
-    assert accuracy >= 0.8
-    assert TABLE not in trained.weights
-    model = trained.to_tflite()
-    assert trained.device_bytes(model) == len(model) + trained.vectorizer.device_bytes()
-    assert trained.parameters == 20 + sum(value.size for value in trained.weights.values())
 
 
 def test_slots_and_padding() -> None:

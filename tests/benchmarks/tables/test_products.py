@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.tables import pages
-from benchmarks.tables.summaries import products
+from benchmarks.tables.pages import products
 
 ALL = ("0", "0.2", "0.5", "1")
 
@@ -40,7 +40,7 @@ def test_others_stand_by_size(results: Path) -> None:
     few = row("default file", 0.1) | {"shots": 5}
     others = [
         row("BPE, under 1 MB", 0.7, bytes=9, head="cnn"),
-        row("network alone, fine-tuned", 1.0, bytes=9, head="cnn"),
+        row("network alone", 1.0, bytes=9, head="cnn"),
     ]
     found = cells(results, few_shot=[few, ours, svm], comparison=others)
     four = " / ".join(["**.900**"] * 4)

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.tables import pages
 from benchmarks.tables.cells import NOT_RUN
-from benchmarks.tables.summaries import side_by_side
+from benchmarks.tables.pages import side_by_side
 
 SETTINGS = {"test_texts": 10_000}
 

@@ -1,8 +1,6 @@
 """What the commands make of their rows."""
 
-import pytest
-
-from benchmarks.experiments import adversarial, comparison, pareto
+from benchmarks.experiments import adversarial, comparison
 from benchmarks.experiments.comparison import pairs
 from benchmarks.systems.names import FASTTEXT, NETWORK
 
@@ -80,39 +78,3 @@ def test_attacks_have_a_line_for_each_system() -> None:
     markdown = adversarial.tables([attacked(NETWORK, "DeepWordBug", **outcome)])
     assert markdown.startswith("**")
     assert "| DeepWordBug | network alone | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown
-
-
-def filed(head: str, recipe: str, size: int, time: float, clean: float, seed: int = 0) -> dict:
-    return {
-        "data": "Banking77",
-        "system": NETWORK,
-        "embedding": "default",
-        "head": head,
-        "recipe": recipe,
-        "seed": seed,
-        "settings": SETTINGS,
-        "bytes": size,
-        "microseconds": time,
-        "accuracy": {"0": clean, "0.5": clean - 0.1},
-    }
-
-
-def test_pareto_shows_and_plots_means_over_seeds() -> None:
-    rows = [
-        filed("pool", "int8", 300_000, 100, 0.8),
-        filed("pool", "float32", 1_200_000, 90, 0.8),
-        filed("cnn", "int8", 500_000, 300, 0.9),
-        filed("cnn", "int8", 500_000, 320, 0.88, seed=1),
-    ]
-    markdown = pareto.table(rows)
-    assert "| network alone | default | pool | int8 | 300 kB | 100 | 0.800 | 0.700 |" in markdown
-    assert "| network alone | default | pool | float32 | 1,200 kB | 90 | 0.800 | 0.700 |" in markdown
-    assert "| cnn | int8 | 500 kB | 310 ± 14 | 0.890 ± 0.014 | 0.790 ± 0.014 |" in markdown
-    panels = pareto.panels(rows, 0.5)
-    assert list(panels) == ["Banking77, 50% mistyped: kB of the file", "Banking77, 50% mistyped: µs a text, one thread"]
-    (point,) = [
-        point
-        for point in panels["Banking77, 50% mistyped: kB of the file"]
-        if (point.line, point.variant) == ("cnn", "int8")
-    ]
-    assert (point.cost, point.accuracy) == (500, pytest.approx(0.79))

@@ -117,9 +117,6 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         return if (isUnknown) emptyList() else listOf(best)
     }
 
-    /** Whether a text with these [probabilities] belongs to none of the labels: too improbable, or nothing in it to read. */
-    fun isUnknown(text: CharSequence, probabilities: FloatArray): Boolean = answers(text, probabilities).isEmpty()
-
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
         checkNotNull(embedder) { "This model has no embeddings. Export it with --embed." }

@@ -1,0 +1,105 @@
+import type { RetvecEngine } from "./engine.js";
+import type { PredictOptions } from "./given.js";
+import type { Artifact } from "./retvec_file.js";
+import type { Text } from "./text.js";
+
+/** The label of a text, null if it belongs to none, and the probability of the most probable label. */
+export interface Prediction {
+  readonly label: string | null;
+  readonly probability: number;
+}
+
+/** A part of a text in composed form (NFC), from `start` up to `end` as `slice` takes them, and how much it speaks for the label. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+  /** By how much the natural logarithm of the label's probability falls without it. */
+  readonly weight: number;
+}
+
+/** The words and the embedding of a text. */
+export interface Embedded {
+  /** The words as the encoder splits them: the code points of each used slot. */
+  readonly words: readonly (readonly number[])[];
+  /** The embedding, of length 1; zeros for a text without words. */
+  readonly text: Float32Array;
+}
+
+/**
+ * An exported file that answers with promises; `RetvecEngine` has the same calls without. Free it with `delete`.
+ *
+ * Calls refuse what is no text, wrong options and unknown labels with a RetvecLiteError, and everything after `delete`.
+ */
+export class Classifier {
+  constructor(private readonly engine: RetvecEngine) {}
+
+  /** What the file says of itself. */
+  get artifact(): Artifact {
+    return this.engine.artifact;
+  }
+
+  /** The classes, in the order of the probabilities. */
+  get labels(): readonly string[] {
+    return this.artifact.labels;
+  }
+
+  /** What `retvec-lite info` shows: `recipe`, `encoder`, `decision` and more. */
+  get metadata(): Readonly<Record<string, unknown>> {
+    return this.artifact.metadata;
+  }
+
+  /** Whether the file has embeddings. */
+  get embeds(): boolean {
+    return this.engine.embeds;
+  }
+
+  /** Number of code points that the model takes at once; longer texts are read in windows. */
+  get maxChars(): number {
+    return this.artifact.encoder.max_chars;
+  }
+
+  /** Number of word slots; further words are ignored. */
+  get maxWords(): number {
+    return this.artifact.encoder.max_words;
+  }
+
+  /** Number of code points of a text that are read at most. */
+  get readLimit(): number {
+    return this.engine.readLimit;
+  }
+
+  /** Return the label of a text and its probability. The label is null for a text that belongs to none. */
+  async predict(text: Text, options?: PredictOptions): Promise<Prediction> {
+    return this.engine.predict(text, options);
+  }
+
+  /** Return all labels of a text, most probable first: one or none, or any number for a file with several labels a text. */
+  async predictAll(text: Text): Promise<Prediction[]> {
+    return this.engine.predictAll(text);
+  }
+
+  /** Return the probabilities in the order of the labels. */
+  async probabilities(text: Text): Promise<Float32Array> {
+    return this.engine.probabilities(text);
+  }
+
+  /** Return which words speak for a label, in the order of the text: for the most probable label by default. */
+  async explain(text: string, label?: string | null): Promise<Span[]> {
+    return this.engine.explain(text, label);
+  }
+
+  /** @throws RetvecLiteError for a file without embeddings; check `embeds` first. */
+  async embed(text: Text): Promise<Embedded> {
+    return this.engine.embed(text);
+  }
+
+  /** Return the inputs of the model for a text: one, or several windows of a long one. */
+  windows(text: Text): number[][] {
+    return this.engine.windows(text);
+  }
+
+  /** Free the memory. A second time does nothing. */
+  delete(): void {
+    this.engine.delete();
+  }
+}
