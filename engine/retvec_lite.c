@@ -15,4 +15,3 @@
 #include "answers.c"
 #include "explain.c"
 #include "file.c"
-#include "training.c"

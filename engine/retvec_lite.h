@@ -99,31 +99,18 @@ RVL_API uint32_t rvl_slot_length(const rvl *engine);
 RVL_API uint32_t rvl_word_dimension(const rvl *engine);
 RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings);
 
-/* What a training reads of texts; it needs no file. As for rvl_many, text number i of a list ends before code point ends[i]. */
+/* How a training reads texts: it has no file yet. */
 typedef struct {
-  uint32_t contract;      /* its version: 1, or 2 with the normal form */
-  uint32_t letters_only;  /* 1: words with technical signs and all that is no letter are left out */
-  uint32_t max_chars;     /* code points of a text that are read */
-  uint32_t word_length;   /* code points of a word, from 6 on */
-  uint32_t shortest, longest; /* n-grams, up to 6 */
-  uint32_t plain_letters; /* 1: n-grams have letters without accents, and letters for digits */
+  uint32_t contract;     /* its version: 1, or 2 with the normal form */
+  uint32_t letters_only; /* 1: words with technical signs and all that is no letter are left out */
+  uint32_t max_chars;    /* code points of a text that are read */
 } rvl_rules;
 
-/* Bring composed texts into their normal form: runs of characters that no separator divides, each with one 0 behind it. `chars` has room
- * for all code points of the texts and one more for each text, `flags` is room to work in, for the code points of the longest text. Returns
- * how many were written; those of text number i end before chars_ends[i]. */
+/* Bring composed texts into their normal form: runs of characters that no separator divides, each with one 0 behind it. Text number i ends
+ * before code point ends[i], as for rvl_many, and its normal form before chars_ends[i]. `chars` has room for all code points of the texts
+ * and one more for each text, `flags` is room to work in, for the code points of the longest text. Returns how many were written. */
 RVL_API size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
                         uint32_t *chars_ends);
-
-/* Cut normal forms into words, of whole texts or of runs. counts[i]: how many words number i has. The first `most` words go into rows of
- * `slots`, of word_length code points, zeros behind the end. Returns how many there are: at most one for each character. */
-RVL_API size_t rvl_cut(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t texts, uint32_t *counts, uint32_t *slots,
-                       size_t most);
-
-/* The hashes of all n-grams of normal forms, 0 to 65520, of whole texts or of runs; as for rvl_cut. There are at most
- * longest - shortest + 1 for each character, and as many more for each text. */
-RVL_API size_t rvl_hashes(const rvl_rules *rules, const uint32_t *chars, const uint32_t *ends, size_t texts, uint32_t *counts,
-                          uint16_t *hashes, size_t most);
 
 #ifdef __cplusplus
 }

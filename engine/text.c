@@ -355,3 +355,29 @@ static int next_word(cutter *rest, piece *word) {
   rest->place = rest->length < left ? rest->place + rest->step : rest->end;
   return 1;
 }
+
+/* --- Texts of a training --- */
+
+size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
+                uint32_t *chars_ends) {
+  passage text = {.flags = flags, .contract = rules->contract, .letters_only = rules->letters_only};
+  uint32_t start = 0, written = 0;
+  size_t number;
+  for (number = 0; number < texts; number++) {
+    const uint32_t length = ends[number] > start ? ends[number] - start : 0, first = written; /* none where ends decrease */
+    uint32_t count = length < rules->max_chars ? length : rules->max_chars, place;
+    text.chars = chars + written;
+    for (place = 0; place < count; place++) text.chars[place] = codes[start + place];
+    count = normalize(&text, count);
+    /* A 0 replaces a separator, but behind the last run, so nothing is overwritten before it is read. */
+    for (place = 0; place <= count; place++) {
+      if (place < count && !(flags[place] & RVL_SEPARATOR))
+        chars[written++] = text.chars[place];
+      else if (written > first && chars[written - 1])
+        chars[written++] = 0;
+    }
+    chars_ends[number] = written;
+    start += length;
+  }
+  return written;
+}

@@ -106,8 +106,8 @@ class HeadTrainer:
     def _encode(self, groups: Sequence[Sequence[str]]) -> tuple[Sequence[Ints], npt.NDArray[np.float16]]:
         """Return the word ids of each group, and the vectors of all words."""
         config = EncoderConfig(max_words=_MAX_WORDS, max_chars=_MAX_CHARS)
-        ids, words = TextReader((text for group in groups for text in group), config).encode(groups)
-        return ids, self._embedder.vectors(words)
+        reader = TextReader((text for group in groups for text in group), config)
+        return [reader.word_ids(group) for group in groups], self._embedder.vectors(reader.words)
 
     def _batches(self, groups: Sequence[Sequence[str]], vectors: Floats, rng: np.random.Generator) -> Iterator[Batch]:
         """Yield batches of sentences of like length, all of a batch from one group."""

@@ -53,10 +53,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
 class _Rules(ctypes.Structure):
     """How texts are read without a file: `rvl_rules`."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_uint32)
-        for name in ("contract", "letters_only", "max_chars", "word_length", "shortest", "longest", "plain_letters")
-    )
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("contract", "letters_only", "max_chars"))
 
 
 @functools.cache

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import (
     MAX_CODE_POINT,
+    PIECES,
     SEPARATING,
     UNSPACED,
     EncoderConfig,
@@ -36,8 +37,6 @@ LONGEST_COUNTED: Final = 4096
 """Code points of a text in which words are counted: more than any phone will classify."""
 
 _CHARS_AT_ONCE: Final = 2**20
-_NEVER: Final = 2**30
-"""Code points after which the next piece of a word begins, of which only the first one is read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,9 +167,8 @@ def cut_words(runs: Ragged, config: EncoderConfig) -> tuple[Ragged, Places]:
     Returns:
         The characters of all words, and how many words each run has, int64 `[runs]`.
     """
-    spaced = Piece(config.word_length, _NEVER if config.overflow == "truncate" else config.word_length)
-    rules = np.array([getattr(config, name) or spaced for name in UNSPACED] + [spaced])
-    scripts = _scripts(tuple(name for name in UNSPACED if getattr(config, name)))[runs.items]
+    rules = np.array([*(PIECES[script] for script in UNSPACED), Piece(config.word_length, config.word_length)])
+    scripts = _scripts()[runs.items]
     begins = np.ones(len(scripts), bool)
     begins[1:] = scripts[1:] != scripts[:-1]
     begins[runs.starts] = True
@@ -187,11 +185,11 @@ def cut_words(runs: Ragged, config: EncoderConfig) -> tuple[Ragged, Places]:
 
 
 @functools.cache
-def _scripts(names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
-    """Return the script of each code point as its place in `UNSPACED`, if it is among those named; otherwise the number after them."""
+def _scripts() -> npt.NDArray[np.uint8]:
+    """Return the script of each code point as its place in `UNSPACED`; the number after them for all others."""
     found = np.full(MAX_CODE_POINT + 1, len(UNSPACED), np.uint8)
-    for place, (name, ranges) in enumerate(UNSPACED.items()):
-        for first, last in ranges if name in names else ():
+    for place, ranges in enumerate(UNSPACED.values()):
+        for first, last in ranges:
             found[first : last + 1] = place
     return found
 
@@ -230,9 +228,7 @@ class _Chunk:
 
 def _read_chunk(texts: Sequence[str], config: EncoderConfig) -> _Chunk:
     whole = [composed(text, config.max_chars) for text in texts]
-    # By the rules of new classifiers, which are all that a training needs.
-    by_engine = is_built() and config.drop_invisible and all(getattr(config, name) for name in UNSPACED)
-    characters = Ragged(*normal_forms(whole, config)) if by_engine else _reference(whole, config)
+    characters = Ragged(*normal_forms(whole, config)) if is_built() else _reference(whole, config)
     runs, counts = characters.split(~np.isin(characters.items, [*SEPARATING], kind="table"))
     return _Chunk(*runs.distinct(), counts)
 

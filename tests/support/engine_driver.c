@@ -122,10 +122,10 @@ static int run(const item *file, const item *texts, int number, uint32_t words, 
  * decrease, and numbers that no text and no rule has, are among them. */
 static void read_as_training(const item *texts, int number) {
   static const uint32_t sizes[] = {0, 1, 2, 7, 48, 4096, 0xFFFFFFFFu};
-  uint32_t *ends = malloc((size_t)number * 4 + 4), *chars_ends = malloc((size_t)number * 4 + 4), *counts = malloc((size_t)number * 4 + 4);
-  uint32_t *codes, *chars, *slots, total = 0, longest = 0, way, place, start, kept;
-  uint16_t *flags, *hashes;
-  size_t length, words, ngrams, most;
+  uint32_t *ends = malloc((size_t)number * 4 + 4), *chars_ends = malloc((size_t)number * 4 + 4);
+  uint32_t *codes, *chars, total = 0, longest = 0, way, place, start;
+  uint16_t *flags;
+  size_t length;
   int text;
   for (text = 0; text < number; text++) {
     total += texts[text].size;
@@ -144,8 +144,8 @@ static void read_as_training(const item *texts, int number) {
     start = ends[text];
   }
   for (way = 0; way < 42; way++) {
-    const rvl_rules rules = {1 + way % 2, way % 3 == 0, sizes[(way + 2) % 7], way % 4 == 3 ? sizes[way % 6] : 16, way % 6, sizes[way / 6], way % 5 == 0};
-    const uint32_t read = rules.max_chars < longest ? rules.max_chars : longest, row = rules.word_length ? rules.word_length : 1;
+    const rvl_rules rules = {1 + way % 2, way % 3 == 0, sizes[(way + 2) % 7]};
+    const uint32_t read = rules.max_chars < longest ? rules.max_chars : longest;
     chars = malloc(((size_t)total + (size_t)number) * 4 + 1);
     flags = malloc((size_t)read * 2 + 1);
     length = rvl_read(&rules, codes, ends, (size_t)number, flags, chars, chars_ends);
@@ -153,23 +153,9 @@ static void read_as_training(const item *texts, int number) {
     chars = realloc(chars, length * 4 + 1);
     add(chars, length * 4);
     add(chars_ends, (size_t)number * 4);
-    words = rvl_cut(&rules, chars, chars_ends, (size_t)number, counts, 0, 0);
-    most = way % 4 ? words : words / 2;
-    slots = malloc(most * row * 4 + 1);
-    if (words > length || rvl_cut(&rules, chars, chars_ends, (size_t)number, counts, slots, most) != words) abort();
-    add(slots, most * row * 4);
-    add(counts, (size_t)number * 4);
-    kept = rules.longest < 6 ? rules.longest : 6;
-    ngrams = rvl_hashes(&rules, chars, chars_ends, (size_t)number, counts, 0, 0);
-    if (ngrams > (kept + 1) * (length + (size_t)number)) abort();
-    most = way % 4 ? ngrams : ngrams / 2;
-    hashes = malloc(most * 2 + 1);
-    if (rvl_hashes(&rules, chars, chars_ends, (size_t)number, counts, hashes, most) != ngrams) abort();
-    for (place = 0; place < most; place++) sum = (sum ^ hashes[place]) * 0x100000001B3u;
-    add(counts, (size_t)number * 4);
-    free(chars), free(flags), free(slots), free(hashes);
+    free(chars), free(flags);
   }
-  free(ends), free(chars_ends), free(counts), free(codes);
+  free(ends), free(chars_ends), free(codes);
 }
 
 int main(int count, char **arguments) {
