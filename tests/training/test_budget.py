@@ -19,6 +19,7 @@ from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training import budget
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.reading import TextReader
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data:
     for labels, slots, words in itertools.product((2, 5, 10, 27, 77, 150), (4, 8, 16, 24, 32, 64), (0, 1500, 12_000)):
         names = tuple(f"label {number}" for number in range(labels))
         encoder = dataclasses.replace(TINY_CONFIG, max_chars=6 * slots, max_words=slots)
-        told = dataclasses.replace(data, labels=names, config=encoder)
+        told = dataclasses.replace(data, labels=names, reader=TextReader(data.clean, encoder))
         meaning = MeaningConfig(words=words, rows=2 * words, displacements=words) if words else None
         for head in ("auto", "linear"):
             options = TrainOptions(head=head, max_kb=limit)
@@ -144,7 +145,7 @@ def test_files_with_meaning_stay_below_their_limits(
     embedding = load_default_embedding().weights
     names = tuple(f"a label of usual length {number}" for number in range(labels))
     encoder = dataclasses.replace(TINY_CONFIG, max_chars=136, max_words=24)
-    told = dataclasses.replace(data, labels=names, config=encoder)
+    told = dataclasses.replace(data, labels=names, reader=TextReader(data.clean, encoder))
     for head in ("linear", "pool", "cnn"):
         options = TrainOptions(head=head)
         kilobytes = budget.choose_meaning_kb(told, options, embedding, lambda: 300)
