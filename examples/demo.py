@@ -65,7 +65,7 @@ def main(folder: str) -> int:
     print(
         f"In README, .retvec files are for JavaScript, C, Go, Rust, Android, Swift and Python with NumPy alone, .tflite files for "
         f"LiteRT on any device, .mlpackage files for Core ML.\n"
-        f"How each file was verified: {dist}/report.md\n"
+        f"How each file was verified: {dist}/README.md\n"
         f"Verify them once more:      retvec-lite verify {dist}\n"
         f"Try it in a browser:        retvec-lite demo {dist}\n"
         f"Train on your own data:     retvec-lite train messages.csv --out trained"

@@ -72,7 +72,7 @@ def test_a_text_gets_all_its_labels_or_none(classifier: rl.Classifier) -> None:
 
 
 def test_training_reports_micro_f1(folder: Path, classifier: rl.Classifier) -> None:
-    report = json.loads((folder / "trained" / "training.json").read_text())
+    report = json.loads((folder / "trained" / "report.json").read_text())["training"]
     assert report["multi_label"] and report["folds"] == 3
     assert report["validation"]["0"]["micro_f1"] > 0.9 and report["validation"]["0.5"]["micro_f1"] > 0.5
     shown = str(classifier)

@@ -26,7 +26,7 @@ from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import trainer as train_module
 from retvec_lite.training.trainer import Trained
 
-FILES = ["README.md", "classifier.safetensors", "labels.txt", "training.json"]
+FILES = ["README.md", "classifier.safetensors", "report.json"]
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest
     printed = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == FILES and list(out.parent.iterdir()) == [out]
     classifier = load_trained_model(out)
-    assert (out / "labels.txt").read_bytes() == "".join(f"{label}\n" for label in classifier.labels).encode()
-    facts = json.loads((out / "training.json").read_text(encoding="utf-8"))
-    assert facts["labels"] == list(classifier.labels) and facts["settings"]["epochs"] == 2
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    facts = report["training"]
+    assert report["labels"] == list(classifier.labels) and facts["settings"]["epochs"] == 2
     assert set(facts["validation"]) == {"0", "0.2", "0.5"} and "macro_f1" in facts["validation"]["0"]
     assert facts["folds"] == 3 and "cross-validated in 3 folds" in printed and "Expect " in printed
     assert "Validation" in printed and "[red]data.csv" in printed and "macro F1" in printed
@@ -108,7 +108,7 @@ def test_class_weights_from_a_file(table: Path, tmp_path: Path, capsys: pytest.C
     with weights.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("label", "weight"), *rows])
     assert command(*arguments) == 0, capsys.readouterr().err
-    facts = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    facts = json.loads((out / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["settings"]["class_weights"] == {label: float(weight) for label, weight in rows}
 
 

@@ -1,15 +1,17 @@
 """The card of a model: YAML that hubs read, the facts of the training, and nothing that breaks out of its place."""
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from standin import classifier
 
+from retvec_lite.api import load
 from retvec_lite.classifier import Classifier
 from retvec_lite.decision import Decision
-from retvec_lite.model.model_card import CARD_NAME, describe_meaning, model_card
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
 from retvec_lite.model.weight_files import TrainedModel
 
 ROW = {"accuracy": 0.91234, "macro_f1": 0.9, "calibration_error": 0.02, "in_scope_unknown": 0.01}
@@ -28,6 +30,27 @@ def model(**changes: Any) -> TrainedModel:
     return dataclasses.replace(classifier("pool"), **{"training": FACTS, **changes})
 
 
+def card_of(found: TrainedModel, files: dict[str, int] | None = None) -> str:
+    """The card from the bytes of the report alone, as any program could make it."""
+    report = report_of(found)
+    if files:
+        probabilities = {"name": "probabilities", "value": 1.2e-4}
+        ran = {"runtime": "some-runtime", "version": "1.2", "promised": True, "ok": True}
+        ran["checks"] = [probabilities, {"name": "same label", "value": 0.997}]
+        old = {"runtime": "old-runtime", "version": "0.1", "promised": False, "ok": False, "checks": []}
+        report |= {
+            "texts": {"golden": 70, "real": "300 texts of mail.csv"},
+            "accuracy_float32": 0.75,
+            "skipped_runtimes": ["coreml"],
+            "failed": {"classifier-int4.tflite": "size is 2,000,000, must be <= 999,999."},
+            "artifacts": [
+                {"file": name, "bytes": size, "oldest_runtime": {"some-runtime": "1.0"}, "runtimes": [ran, old]}
+                for name, size in files.items()
+            ],
+        }
+    return model_card(json.loads(report_json(report))).decode()
+
+
 def front(card: str) -> dict[str, Any]:
     yaml = pytest.importorskip("yaml")
     start, fields, _ = card.split("---\n", 2)
@@ -37,7 +60,7 @@ def front(card: str) -> dict[str, Any]:
 
 
 def test_hubs_read_what_it_is_and_how_good() -> None:
-    fields = front(model_card(model()))
+    fields = front(card_of(model()))
     assert fields["license"] == "unknown" and fields["library_name"] == "retvec-lite"
     assert fields["pipeline_tag"] == "text-classification" and "typos" in fields["tags"]
     (result,) = fields["model-index"][0]["results"]
@@ -48,7 +71,7 @@ def test_hubs_read_what_it_is_and_how_good() -> None:
 
 
 def test_people_read_labels_data_figures_limits_and_how_to_load_it() -> None:
-    card = model_card(model(decision=Decision(threshold=0.25)))
+    card = card_of(model(decision=Decision(threshold=0.25)))
     for part in (
         "5: `one`, `two`, `three`, `four`, `five`",
         "1,200 texts of `mail.csv`, cross-validated in 3 folds",
@@ -61,20 +84,26 @@ def test_people_read_labels_data_figures_limits_and_how_to_load_it() -> None:
     ):
         assert part in card, part
     assert "private" not in card
-    assert "label is None" in card and "see `training.json`" in card and "## Files" not in card
+    assert "label is None" in card and "see `report.json`" in card and "## Files" not in card
     assert not {"tflite", "core-ml"} & set(front(card)["tags"])
 
 
 def test_of_an_export_it_describes_the_files_that_are_there() -> None:
-    card = model_card(model(), {"classifier-int8.tflite": 953_400})
+    card = card_of(model(), {"classifier-int8.tflite": 953_400})
     assert 'rl.load("classifier-int8.tflite")' in card and "retvec-lite[litert]" in card
-    assert "- `classifier-int8.tflite`: 953 kB" in card and "Xcode" not in card and "label is None" not in card
-    assert "`report.json`" in card and "training.json" not in card
+    row = "| `classifier-int8.tflite` | 953 kB | some-runtime 1.0 or newer | some-runtime 1.2 | 1.2e-04 | 99.7% |"
+    assert (
+        row in card
+        and "70 golden texts and 300 texts of mail.csv" in card
+        and "latter is 0.7500. Not run on coreml." in card
+    )
+    assert "`classifier-int4.tflite` was not written: size is 2,000,000, must be <= 999,999." in card
+    assert "Xcode" not in card and "label is None" not in card
     assert front(card)["tags"] == ["text-classification", "tflite", "on-device", "typos"]
-    card = model_card(model(), {"classifier-int8.mlpackage": 700_000})
+    card = card_of(model(), {"classifier-int8.mlpackage": 700_000})
     assert 'TextClassifier(name: "classifier-int8")' in card and "pip install" not in card and "rl.load" not in card
     assert front(card)["tags"] == ["text-classification", "core-ml", "on-device", "typos"]
-    card = model_card(model(), {"classifier-int8.retvec": 600_000})
+    card = card_of(model(), {"classifier-int8.retvec": 600_000})
     assert 'rl.load("classifier-int8.retvec")' in card and 'pip install "retvec-lite"' in card
     assert 'await load("classifier-int8.retvec")' in card and "hf://user/model" in card
     assert front(card)["tags"] == ["text-classification", "retvec", "on-device", "typos"]
@@ -82,18 +111,18 @@ def test_of_an_export_it_describes_the_files_that_are_there() -> None:
 
 def test_empty_rows_are_no_warning() -> None:
     warnings = ["mail.csv: 3 empty rows skipped.", "mail.csv: 1 empty row skipped."]
-    assert "warned" not in model_card(model(training={**FACTS, "warnings": warnings}))
-    card = model_card(model(training={**FACTS, "warnings": [*warnings, "mail.csv: 1 bad row skipped, the first: x"]}))
+    assert "warned" not in card_of(model(training={**FACTS, "warnings": warnings}))
+    card = card_of(model(training={**FACTS, "warnings": [*warnings, "mail.csv: 1 bad row skipped, the first: x"]}))
     assert "Training warned of 1 thing" in card
 
 
 def test_of_several_labels_and_of_many() -> None:
     labels = tuple(f"label {number}" for number in range(300))
     row = {"micro_f1": 0.8, "accuracy": 0.5, "macro_f1": 0.7, "calibration_error": 0.1}
-    found = model_card(
+    found = card_of(
         model(labels=labels, decision=Decision(thresholds=(0.5,) * 300), training={**FACTS, "validation": {"0": row}})
     )
-    assert "`label 199` and 100 more, see `labels.txt`" in found and "several labels or none" in found
+    assert "`label 199` and 100 more, see `report.json`" in found and "several labels or none" in found
     assert "| mistyped words | micro F1 | accuracy | macro F1 | calibration error |" in found
     assert front(found)["metrics"] == ["f1", "accuracy"]
 
@@ -101,29 +130,42 @@ def test_of_several_labels_and_of_many() -> None:
 def test_names_stay_in_their_place() -> None:
     labels = ("`a`", "a | b", "<script>", "größe 🙂", "---")
     name = 'ev"il\n---\nlicense: mit\x1b[2J.csv'
-    card = model_card(model(labels=labels, training={**FACTS, "data": name}))
+    card = card_of(model(labels=labels, training={**FACTS, "data": name}))
     fields = front(card)
     assert fields["license"] == "unknown" and fields["model-index"][0]["name"] == f"classifier of {name}"
     assert "`` `a` ``, `a | b`, `<script>`, `größe 🙂`, `---`" in card and "\x1b" not in card
 
 
 def test_early_classifiers_have_cards_too() -> None:
-    assert "None were kept." in model_card(model(training={}))
+    assert "None were kept." in card_of(model(training={}))
 
 
-def test_it_is_saved_with_the_classifier(tmp_path: Path) -> None:
+def test_both_are_saved_with_the_classifier(tmp_path: Path) -> None:
     Classifier(model()).save(tmp_path / "saved")
-    assert (tmp_path / "saved" / CARD_NAME).read_text(encoding="utf-8") == model_card(model())
+    report = json.loads((tmp_path / "saved" / REPORT_NAME).read_bytes())
+    assert report == report_of(model()) and report["training"] == FACTS
+    assert (tmp_path / "saved" / CARD_NAME).read_bytes() == model_card(report)
+    assert {path.name for path in (tmp_path / "saved").iterdir()} == {"classifier.safetensors", REPORT_NAME, CARD_NAME}
+
+
+def test_earlier_folders_load_and_are_replaced(tmp_path: Path) -> None:
+    Classifier(model()).save(tmp_path / "saved")
+    (tmp_path / "saved" / "training.json").write_text("{}")
+    (tmp_path / "saved" / "labels.txt").write_text("one\n")
+    found = load(tmp_path / "saved")
+    assert found.training == FACTS
+    found.save(tmp_path / "saved", force=True)
+    assert not (tmp_path / "saved" / "training.json").exists()
 
 
 def test_it_says_what_it_knows_of_what_words_mean() -> None:
     known = {"used": True, "language": "en", "words": 6950, "known_words": 0.98}
-    card = model_card(model(training={**FACTS, "meaning": known}))
+    card = card_of(model(training={**FACTS, "meaning": known}))
     assert "It knows what 6,950 words of en mean, which are 98.0% of the words" in card and "look like" not in card
     why = {"used": False, "left_out": "less than 20% of the texts are in en"}
-    assert "not know what words mean: less than 20% of" in model_card(model(training={**FACTS, "meaning": why}))
+    assert "not know what words mean: less than 20% of" in card_of(model(training={**FACTS, "meaning": why}))
     unasked = model(training={**FACTS, "meaning": {"used": False}}, embedding={"name": "default", "card": {}})
-    assert "what words look like, not what they mean" in model_card(unasked)
+    assert "what words look like, not what they mean" in card_of(unasked)
 
 
 def test_it_says_that_one_of_two_tables_was_learned_for_requests() -> None:

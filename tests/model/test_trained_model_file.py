@@ -65,43 +65,19 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
             np.testing.assert_array_equal(value, classifier.weights[name])
 
 
-def test_damaged_copies_in_a_trained_folder_are_noticed(tmp_path: Path) -> None:
-    scores = {"validation": {"0": {"accuracy": 0.5, "in_scope_unknown": 0.1}}, "warnings": ["ä"], "epochs": None}
-    classifier = Classifier(dataclasses.replace(CLASSIFIER, training=scores))
+def test_the_weights_alone_say_what_a_trained_folder_is(tmp_path: Path) -> None:
+    """What lies beside them is for people and other programs: a copy that nothing reads cannot mislead."""
+    classifier = Classifier(dataclasses.replace(CLASSIFIER, training={"epochs": 3}))
     classifier.save(tmp_path, force=True)
-    assert load_trained_model(tmp_path).training == scores
-    whole = {name: (tmp_path / name).read_bytes() for name in ("labels.txt", "training.json")}
-    report = whole["training.json"]
-    damaged = [
-        ("labels.txt", b""),
-        ("labels.txt", whole["labels.txt"][:-3]),
-        ("labels.txt", b"\xff" + whole["labels.txt"]),
-        ("labels.txt", b"".join(reversed(whole["labels.txt"].splitlines(keepends=True)))),
-        ("training.json", b""),
-        ("training.json", b"[]"),
-        ("training.json", b"5"),
-        ("training.json", b"{}"),
-        ("training.json", b"[" * 100_000),
-        ("training.json", report[:-4]),
-        ("training.json", report.replace(b"0.5", b"0.6")),
-        ("training.json", report.replace(b'"0": {', b'"1": {')),
-        ("training.json", report.replace(b'"epochs": null', b'"epochs": 5')),
-        ("training.json", report.replace(b'"epochs": null,', b"")),
-    ]
-    for name, content in damaged:
-        assert content != whole[name]
-        (tmp_path / name).write_bytes(content)
-        message = refusal(tmp_path)
-        assert message.startswith(f"{tmp_path / name} is damaged, or belongs to another classifier"), content
-        (tmp_path / name).unlink()
-        load_trained_model(tmp_path)  # a copy that is missing says nothing wrong
-        (tmp_path / name).write_bytes(whole[name].replace(b"\n", b"\r\n"))
-        load_trained_model(tmp_path)
+    for path in tmp_path.iterdir():
+        if path.name != "classifier.safetensors":
+            path.write_bytes(b"[" * 100_000)
+    assert load_trained_model(tmp_path).to_bytes() == classifier.model.to_bytes()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
-@pytest.mark.parametrize("name", ["labels.txt", "training.json", "classifier.safetensors"])
-def test_no_file_of_a_trained_folder_is_waited_for_or_too_large(tmp_path: Path, name: str) -> None:
+def test_the_weights_of_a_trained_folder_are_not_waited_for_or_too_large(tmp_path: Path) -> None:
+    name = "classifier.safetensors"
     Classifier(CLASSIFIER).save(tmp_path, force=True)
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)

@@ -1,11 +1,10 @@
-"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD=RECIPE,...`; see `packages.py`. The head `kept` is the kept export of `pool`."""
+"""Export stand-ins for Core ML: `build_packages.py FOLDER HEAD=RECIPE,...`; see `packages.py`. The head `built` stands in FOLDER/built.safetensors."""
 
 import dataclasses
 import sys
 from pathlib import Path
 
 import standin
-from exported import EXPORTED
 from few_edges import use_few_edges
 
 from retvec_lite.converters.export import export_model
@@ -16,8 +15,8 @@ def main(folder: Path, orders: list[str]) -> None:
     use_few_edges()  # tests examine the packages again
     for order in orders:
         head, _, recipes = order.partition("=")
-        if head == "kept":
-            spec = load_trained_model(EXPORTED / "pool" / "reference.safetensors")
+        if head == "built":
+            spec = load_trained_model(folder / "built.safetensors")
         else:
             spec = dataclasses.replace(
                 standin.classifier(f"{head}-snapped"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exported import EXPORTED, texts_csv
+from exported import built_exports, texts_csv
 from patience import PATIENCE
 
 ORDERS = (
@@ -79,12 +79,14 @@ def packages() -> Path:
 
 @functools.cache
 def both_formats() -> Path:
-    """The kept export of `pool` as int8, and a package of the same weights beside it."""
+    """An export of `pool` as int8, and a package of the same weights beside it."""
     folder = _folder("formats", "coremltools")
+    made = built_exports((("pool", "int8"),)) / "pool"
     texts_csv(folder)
-    run_script("build_packages.py", str(folder), "kept=int8")
-    shutil.copy(EXPORTED / "pool" / "classifier-int8.tflite", folder / "kept")
-    return folder / "kept"
+    shutil.copy(made / "reference.safetensors", folder / "built.safetensors")
+    run_script("build_packages.py", str(folder), "built=int8")
+    shutil.copy(made / "classifier-int8.tflite", folder / "built")
+    return folder / "built"
 
 
 @functools.cache

@@ -26,7 +26,7 @@ def test_a_spreadsheet_is_trained_on_in_one_try(tmp_path: Path, main: Main) -> N
     code, printed, errors = main("train", str(table), *COLUMNS, "--out", str(out), "--head", "linear")
     assert code == 0, errors
     assert "3 empty rows skipped." in printed.replace("\n", " ")
-    facts = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    facts = json.loads((out / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["training_texts"] == len(DATA) and any("3 empty rows skipped." in text for text in facts["warnings"])
 
 

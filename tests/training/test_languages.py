@@ -14,7 +14,7 @@ from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
-from retvec_lite.model.model_card import describe_meaning
+from retvec_lite.model.report import describe_meaning
 from retvec_lite.training import meaning_part
 from retvec_lite.training.examples import TRANSLATED, TrainingData, make_examples
 from retvec_lite.training.meaning_part import LEAST_WORDS, MeaningPart, make_part, other_languages

@@ -98,7 +98,7 @@ def test_progress_counts_the_steps_of_all_fits_together(crossed: Crossed) -> Non
 def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     trained = crossed.trained
     Classifier(trained.model, trained.validation).save(tmp_path / "saved")
-    facts = json.loads((tmp_path / "saved" / "training.json").read_text(encoding="utf-8"))
+    facts = json.loads((tmp_path / "saved" / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["folds"] == 3 and facts["training_texts"] == facts["validation_texts"] == 48
     assert facts["epochs"] == facts["best_epoch"] == QUICK.epochs, "no text is left to say which epoch is the best"
     assert set(facts["factors"]) == {"linear", "network"}
