@@ -23,10 +23,9 @@ from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
 from retvec_lite.converters import verify
 from retvec_lite.converters.coreml import Storage
-from retvec_lite.converters.export import export_model, owned_files
+from retvec_lite.converters.export import Report, export_model, owned_files
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.report import Report
 from retvec_lite.converters.tflite import examine as parity
 from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model

@@ -178,8 +178,6 @@ C.add("constexpr_affine_dequantize", {"x": ZEROS}, lambda mb, v: mb.add(x=v["x"]
 C.add("constexpr_affine_dequantize_int8", {"x": ZEROS}, lambda mb, v: mb.add(x=v["x"], y=mb.constexpr_affine_dequantize(
     quantized_data=BYTES.view(np.int8), zero_point=np.int8(-5), scale=np.float32(0.5), axis=np.int32(1))),
     ((BYTES.view(np.int8).astype(int) + 5) * 0.5).astype(np.float32))  # fmt: skip
-C.add("constexpr_cast", {"x": F}, lambda mb, v: mb.add(x=v["x"], y=mb.constexpr_cast(source_val=H, output_dtype="fp32")),
-      F + H.astype(np.float32))  # fmt: skip
 
 
 for bits in (4, 8):
