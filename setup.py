@@ -15,7 +15,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))  # build back ends import nothing from the folder they build
 
-from retvec_lite.runtime.library import FOLDER, LIBRARY, NOT_BUILT  # noqa: E402  # needs no NumPy
+from retvec_lite.runtime import FOLDER, LIBRARY, NOT_BUILT  # noqa: E402  # needs no NumPy
 from tools.build_engine import build, compiler  # noqa: E402
 
 

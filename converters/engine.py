@@ -17,30 +17,33 @@ from retvec_lite.converters.format import Contents, Draft, Format, OpenArtifact,
 from retvec_lite.converters.parity import Difference, RuntimeResult, bounded
 from retvec_lite.converters.parity.examiner import MEANING, Examiner, place
 from retvec_lite.converters.parity.oracle import EXACT, Match, Oracle, Sample, text_embedding
-from retvec_lite.converters.recipes import Recipe
-from retvec_lite.converters.tflite.quantize import to_grid
+from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
 from retvec_lite.data.labels import problem_in_label
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION, PROJECTION
+from retvec_lite.model.grid import to_grid
 from retvec_lite.model.heads import CnnHead, NgramHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
-from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Signature, full_signature, read_artifact
-from retvec_lite.runtime.isolated_native import IsolatedNative
-from retvec_lite.runtime.library import is_built, library_path
+from retvec_lite.runtime import NOT_BUILT, is_built, library_path
+from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Artifact, Signature, full_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, load_library
-from retvec_lite.runtime.retvec_check import decision_settings, labels_section, ngram_settings, ranges_of
 from retvec_lite.runtime.retvec_file import (
     HEADS,
     SECTIONS,
     SETTINGS,
     Layer,
     check_sum,
+    decision_settings,
+    labels_section,
+    ngram_settings,
     part_sizes,
+    ranges_of,
     sections_of,
     settings_of,
     to_file,
 )
+from retvec_lite.runtime.worker import IsolatedEngine
 from retvec_lite.version import __version__
 
 ADDS_ROWS: Final = ("embedding/dense_0",)
@@ -92,7 +95,7 @@ class RetvecFile(OpenArtifact):
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
         """Run it on the engine of this package, in a worker: a file that crashes it is a result."""
         if is_built():
-            yield _examine(examiner, IsolatedNative(self._artifact), recipe, oracle)
+            yield _examine(examiner, IsolatedEngine(self._artifact, 1, NATIVE), recipe, oracle)
 
     def contents(self) -> Contents:
         return Contents(part_sizes(self._artifact.model), [], self._artifact.signatures)
@@ -169,11 +172,25 @@ def file_metadata(model: TrainedModel, recipe: Recipe, oldest: Mapping[str, str]
     return {**details(model, recipe.name, oldest), SIGNATURES_KEY: [signature.to_dict() for signature in signatures]}
 
 
+def in_memory(model: TrainedModel) -> Artifact:
+    """Return what `read_artifact` would of the `.retvec` that the default recipe makes of a classifier.
+
+    Raises:
+        RetvecLiteError: where the engine is not built, or cannot compute the classifier.
+    """
+    if not is_built():
+        raise RetvecLiteError(NOT_BUILT)
+    check_model(model)
+    recipe = find_recipe(DEFAULT_RECIPE)
+    metadata = file_metadata(model, recipe, {NATIVE: __version__})
+    return Artifact(Path("classifier"), build_file(model, recipe, metadata), model.labels, model.encoder, metadata)
+
+
 def _write(model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str, str]) -> None:
     path.write_bytes(build_file(model, recipe, file_metadata(model, recipe, oldest)))
 
 
-def _examine(examiner: Examiner, engine: IsolatedNative, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
+def _examine(examiner: Examiner, engine: IsolatedEngine, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
     """Compare words, embeddings, meaning, text embeddings and answers with the reference under the file's own weights."""
     stages = examiner.stages(recipe)
     texts: list[Difference] = []
@@ -182,23 +199,23 @@ def _examine(examiner: Examiner, engine: IsolatedNative, recipe: Recipe, oracle:
     for part in examiner.staged.parts(_CHUNK) if has_words or has_meaning else ():
         answers = _inner(engine, part, oracle) if has_words else {}
         if has_meaning:
-            answers[MEANING] = engine.meanings_of(part.rows)
+            answers[MEANING] = engine.meanings(part.rows)
         stages.compare(answers, part, oracle)
         if has_words:
             texts += _text_embeddings(engine, part, oracle, has_meaning)
     if has_words:
         stages.compare_encoding(_inner(engine, examiner.edges, oracle), examiner.edges)
     whole = examiner.golden + examiner.real
-    table = engine.table_of(whole.rows)
+    table = engine.probabilities(whole.rows)
     checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]
     if texts:
         checks.append(bounded("text", "computation", texts, recipe.parity_tolerance))
     return RuntimeResult(NATIVE, __version__, True, tuple(checks), None, examiner.accuracy_of(table))
 
 
-def _inner(engine: IsolatedNative, part: Sample, oracle: Oracle) -> dict[str, np.ndarray[Any, Any]]:
+def _inner(engine: IsolatedEngine, part: Sample, oracle: Oracle) -> dict[str, np.ndarray[Any, Any]]:
     """Return words, bits and embeddings of texts, as the graph's inner tensors. The engine computes none for empty slots."""
-    words, embeddings = engine.tables_of_words(part.rows)
+    words, embeddings = engine.words(part.rows)
     right = np.stack([oracle.embeddings(slots)[0] for slots in words])
     return {
         "words": words,
@@ -207,10 +224,10 @@ def _inner(engine: IsolatedNative, part: Sample, oracle: Oracle) -> dict[str, np
     }
 
 
-def _text_embeddings(engine: IsolatedNative, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:
+def _text_embeddings(engine: IsolatedEngine, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:
     """Return how far the embedding of each text is from the reference's."""
     found = []
-    embeddings = engine.embeddings_of(part.rows)
+    embeddings = engine.embeddings(part.rows)
     for name, row, slots, embedding in zip(part.names, part.rows, part.slots, embeddings, strict=True):
         right = oracle.embeddings(slots)[0] * (slots[:, :1] != 0)
         meant = oracle.meaning(row) if has_meaning else None

@@ -11,7 +11,7 @@ from pathlib import Path
 import retvec_lite as rl
 from retvec_lite.cli import load_quietly
 from retvec_lite.cli.train import run_small_operations_side_by_side
-from retvec_lite.runtime.library import NOT_BUILT, is_built
+from retvec_lite.runtime import NOT_BUILT, is_built
 from retvec_lite.terminal import Table, draw
 
 NAMES = {

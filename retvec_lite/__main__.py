@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.library import NOT_BUILT, is_built
+from retvec_lite.runtime import NOT_BUILT, is_built
 from retvec_lite.version import __version__
 
 COMMANDS: Final = {
@@ -23,6 +23,7 @@ COMMANDS: Final = {
 """Command -> what it does."""
 
 _MODULES: Final = {
+    "evaluate": "exported",
     "verify": "exported",
     "info": "exported",
     "demo": "exported",

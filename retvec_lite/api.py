@@ -6,20 +6,18 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from retvec_lite.arguments import checked
-from retvec_lite.classifier import OWNED_FILES, Classifier
+from retvec_lite.classifier import Classifier
 from retvec_lite.data.class_weights import ClassWeights
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.model.trained_folder import OWNED_FILES
 from retvec_lite.model.weight_files import Embedding, load_trained_model
-from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate
-from retvec_lite.runtime.hub import is_on_hub
-from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.training.options import REJECT_AT, Inputs, TrainOptions, ValidationData
 
@@ -126,27 +124,25 @@ def load(
     workers: int | None = None,
     isolated: bool = False,
     languages: Sequence[str] | None = None,
-) -> TextClassifier | Classifier:
-    """Load an exported `.tflite` or `.retvec`, the folder of a trained classifier, or the language detector in the package.
+) -> Classifier:
+    """Load a trained folder, an exported `.tflite` or `.retvec`, one from the Hugging Face hub, or the language detector in the package.
 
     Args:
-        path: a `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; a folder that `Classifier.save` or
-            `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; "language" for the detector
-            in the package; or "hf://user/model" for exported files on the Hugging Face hub, which the extra `hub` fetches ("hf://user/model/file" for
+        path: a folder that `Classifier.save` or `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; a
+            `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; "language" for the detector
+            in the package; or "hf://user/model" for exported files on the hub, which the extra `hub` fetches ("hf://user/model/file" for
             one of several). Load those of strangers with `isolated`.
-        num_threads: threads of one call of a `.tflite`.
-        runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that is installed.
-        workers: texts of a `.tflite` that are answered at a time; by default one a core.
-        isolated: run the file in a worker process, so that a file that crashes the runtime is an error. For files from
-            others.
-        languages: for a `.tflite` and the detector: the only labels to choose from, such as the languages that an app knows.
-
-    Returns:
-        A `TextClassifier` for an exported file, a `Classifier` for a trained one. Both predict, explain and evaluate.
+        num_threads: threads of one call of a `.tflite`; 1 is fastest for short texts.
+        runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that this process has loaded, or else the first
+            one installed. Two runtimes in one process break each other.
+        workers: texts that are answered at a time when there are many; by default one a core.
+        isolated: run the file in a worker process, so that a file that crashes the runtime, hangs or takes too much memory is an error.
+            For files from others.
+        languages: the only labels to choose from, beside that of unknown texts, such as the languages that an app knows.
 
     Raises:
-        RetvecLiteError: for something else at `path`, a runtime that is missing, a language that is not among the labels, or an option beside a trained
-            folder.
+        RetvecLiteError: for something else at `path`, a file that is damaged or not from retvec-lite, a runtime that is missing, cannot run
+            the file or is the second one in this process, or a language that is not among the labels.
 
     Example:
         >>> import retvec_lite as rl
@@ -157,26 +153,13 @@ def load(
         >>> rl.load("language", languages=["de", "en", "tr"]).predict("no", top=1)[0].label
         'en'
     """
-    if is_on_hub(path):
-        path = locate(path)
-    place = Path(path)
-    if is_prebuilt(path) or place.suffix in (".tflite", ".retvec"):
-        return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)
-    if not place.exists():
+    place = locate(path)
+    if not (is_prebuilt(path) or place.exists() or place.suffix in (".tflite", ".retvec")):
         raise RetvecLiteError(
             f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or language."
         )
-    if place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file():
-        given = {
-            "num_threads": num_threads != 1,
-            "runtime": runtime is not None,
-            "workers": workers is not None,
-            "isolated": isolated,
-            "languages": languages is not None,
-        }
-        if names := [name for name, is_given in given.items() if is_given]:
-            raise RetvecLiteError(
-                f"Only exported files take {' and '.join(names)}: export the trained folder first, or leave that out."
-            )
-        return Classifier(load_trained_model(place))
-    return TextClassifier.load(path, num_threads, runtime, workers, isolated, languages)
+    is_trained = place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file()
+    source = load_trained_model(place) if is_trained else read_artifact(place)
+    return Classifier(
+        source, num_threads=num_threads, runtime=runtime, workers=workers, isolated=isolated, languages=languages
+    )

@@ -1,112 +1,377 @@
-"""`Classifier`: what training gives, to predict, evaluate, save and export.
+"""`Classifier`: one class for a trained and for an exported classifier, to predict, explain, evaluate, save and export it.
 
-Importing this module is cheap: TensorFlow and the exporter are loaded by the calls that need them.
+Importing this module needs NumPy alone: the exporter is loaded by the calls that need it, and TensorFlow by none that predicts.
 """
 
+import functools
+import numbers
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, overload
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.data.plots import plot_learning_curve
-from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.texts import as_texts, chunks
-from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
-from retvec_lite.model.file_sizes import describe_sizes
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
+from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
+from retvec_lite.data.texts import as_texts, one_column, require_strings
+from retvec_lite.decision import Decision
+from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.files import atomic_directory, refuse_existing
+from retvec_lite.model.reference_network import Reference
+from retvec_lite.model.trained_folder import OWNED_FILES, summary, write_trained
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFIER_FILE
-from retvec_lite.runtime.predictor import Predictor
+from retvec_lite.runtime.answers import Prediction, Runner
+from retvec_lite.runtime.artifact import Artifact
+from retvec_lite.runtime.explanation import Explanation, explain
+from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.windows import answer_in_windows
+from retvec_lite.windows import read_limit
 
 if TYPE_CHECKING:
     from retvec_lite.converters.export import Report
 
-SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
-"""What `Classifier.save` writes."""
 
-OWNED_FILES: Final = (*SAVED_FILES, "training.json", "labels.txt")
-"""All that `force` may replace: earlier releases wrote more."""
+class Classifier:
+    """Classifies texts. `train` and `load` make one.
 
-_BATCH: Final = 64
-"""Texts of a stream that are answered at a time."""
+    A trained one answers as its `.retvec` with int8 weights does, which the C engine runs, built in memory: what is measured is what a phone
+    will say. Where no engine can run it, a warning says why, and the NumPy reference answers.
 
-
-class Classifier(Predictor):
-    """A trained classifier: predict, evaluate, save and export it. `train` and `load` make one.
-
-    It computes with TensorFlow in float32 what every exported file is compared with.
+    Threads may share a classifier: calls wait for a free engine. Many texts at once are spread over `workers` engines, each in its own
+    thread; the answers and their order are the same as with one. It can be pickled, sent to other processes and used after `fork()`.
 
     Attributes:
-        labels: the classes, in the order of `probabilities`' columns.
+        labels: the classes, in the order of the columns of `probabilities`.
         config: how texts become words.
-        decision: when a text belongs to none of the labels.
-        training: how it was trained: data, settings, epochs, accuracy on validation texts.
-        validation: what it scored on validation texts at each share of mistyped words; empty for one that was loaded.
-        model: its weights.
+        decision: which labels a text has, and when it has none.
+        workers: texts that are answered at the same time.
+        validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
 
     Example:
         >>> import retvec_lite as rl
-        >>> classifier = rl.load("classifier")
+        >>> classifier = rl.load("classifier-int8.tflite")
         >>> classifier.predict("wkae me up at half past six", top=1)[0].label
         'alarm'
     """
 
-    runtime = "tensorflow"
+    def __init__(
+        self,
+        source: TrainedModel | Artifact,
+        validation: Mapping[float, Evaluation] | None = None,
+        *,
+        num_threads: int = 1,
+        runtime: str | None = None,
+        workers: int | None = None,
+        isolated: bool = False,
+        languages: Sequence[str] | None = None,
+    ) -> None:
+        """Wrap a trained model, or an exported file, whose engine starts at once; `train` and `load` do so and describe the options."""
+        languages = None if languages is None else tuple(languages)
+        num_threads = check_count("num_threads", num_threads)
+        workers = None if workers is None else check_count("workers", workers)
+        self._source, self.validation = source, dict(validation or {})
+        self._options = (num_threads, runtime, workers, isolated, languages)
+        self._columns = None if languages is None else source.decision.limited(source.labels, languages)
+        self.labels = tuple(source.labels[column] for column in self._columns or range(len(source.labels)))
+        self.config = source.config if isinstance(source, Artifact) else source.encoder
+        self.decision = source.decision
+        self.workers = max(1, available_cores() // num_threads) if workers is None else workers
+        if isinstance(source, Artifact):
+            _ = self._runner  # a file that cannot run is found out at once
+        else:
+            refuse_litert(num_threads, runtime)
 
-    def __init__(self, model: TrainedModel, validation: Mapping[float, Evaluation] | None = None) -> None:
-        """Wrap a trained model; `train` and `load` do so."""
-        self.model = model
-        self.labels = model.labels
-        self.config = model.encoder
-        self.decision = model.decision
-        self.validation = dict(validation or {})
-        self._predict: Callable[[Sequence[str]], Floats] | None = None
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process gets the same bytes; the file need not exist there, and a trained one is not built again.
+        return _rebuilt, (self._source, self.__dict__.get("_file"), self.validation, *self._options)
+
+    @functools.cached_property
+    def _file(self) -> Artifact | None:
+        """The exported file that answers; of a trained model, one in memory, or None where no engine can run it."""
+        if isinstance(self._source, Artifact):
+            return self._source
+        from retvec_lite.converters.engine import in_memory
+
+        try:
+            return in_memory(self.model)
+        except RetvecLiteError as error:
+            warnings.warn(f"{error} Until then the NumPy reference answers, which is slow.", stacklevel=4)
+            return None
+
+    @functools.cached_property
+    def _engine(self) -> tuple[str, Callable[[], Runs]]:
+        num_threads, runtime, _, isolated, _ = self._options
+        if self._file is not None:
+            return choose_engine(self._file, num_threads, runtime, isolated)
+        if isolated:
+            raise RetvecLiteError("Without an engine, a trained classifier cannot be isolated: export it as .tflite.")
+        make: Any = functools.partial(Reference, self.model)  # which is asked for probabilities alone
+        return "numpy", make
+
+    @functools.cached_property
+    def _runner(self) -> Runner:
+        engines = WorkPool(self._engine[1])
+        return Runner(engines, self.workers, self.labels, self._columns, self.config, self.decision)
+
+    @property
+    def runtime(self) -> str:
+        """What runs it: "retvec-lite", the C engine; "ai-edge-litert" or "tflite-runtime" for a `.tflite`; "numpy", the reference."""
+        return self._engine[0]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What its file says about itself (`retvec_lite.json`); of a trained one, its int8 `.retvec`, if it has any."""
+        return {} if self._file is None else self._file.metadata
+
+    @property
+    def model(self) -> TrainedModel:
+        """The weights of a trained one. Raises RetvecLiteError for an exported file."""
+        if isinstance(self._source, Artifact):
+            raise RetvecLiteError(
+                f"{self._source.path} is an exported file, which cannot be saved or exported and knows nothing of its training. Load the "
+                "trained folder for that, or the reference.safetensors beside the file."
+            )
+        return self._source
 
     @property
     def training(self) -> Mapping[str, Any]:
-        """How it was trained: data, settings, epochs, accuracy on validation texts."""
+        """How it was trained: data, settings, epochs, accuracy on validation texts. Raises RetvecLiteError for an exported file."""
         return self.model.training
 
     def probabilities(self, texts: str | Iterable[str]) -> Floats:
-        """Return the probability of each label for each text.
+        """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`.
 
         Args:
-            texts: one text or several (list, NumPy array, pandas Series).
-
-        Returns:
-            float32 `[texts, labels]`, columns in the order of `labels`.
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
 
         Raises:
-            RetvecLiteError: for something else than strings.
+            RetvecLiteError: for anything but strings.
 
         Example:
             >>> import retvec_lite as rl
-            >>> rl.load("classifier").probabilities(["hello", "where is my parcel?"]).shape[0]
+            >>> rl.load("classifier-int8.tflite").probabilities(["wkae me up", "play some jazz"]).shape[0]
             2
         """
-        found = as_texts(texts)
-        if self._predict is None:
-            from retvec_lite.model import load_tensorflow
+        return self._runner.table("probabilities", as_texts(texts), len(self.labels))
 
-            load_tensorflow()
-            from retvec_lite.model.network_graph import predictor
+    def embed(self, texts: str | Iterable[str]) -> Floats:
+        """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
 
-            self._predict = predictor(self.model)
-        compute = self._predict
-        return answer_in_windows(
-            lambda windows: self._require_probabilities(compute(windows)), found, self.config, self._combined
+        A text embedding is the mean of its word embeddings, scaled to length 1; zeros for a text without words. Word
+        embeddings reflect spelling: texts are similar when they share words, mistyped or not. With a table of meaning
+        (metadata `meaning`), 64 numbers about the meaning of known words stand behind it, and count most.
+
+        Args:
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
+
+        Raises:
+            RetvecLiteError: for anything but strings, or a `.tflite` exported without `--embed`.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> vectors = rl.load("classifier").embed(["wake me up", "wkae me up"])
+            >>> bool(vectors[0] @ vectors[1] > 0.5)
+            True
+        """
+        return self._runner.table("embeddings", as_texts(texts), self._embed_dimension())
+
+    def embed_words(self, text: str) -> tuple[list[str], Floats]:
+        """Return the words of a text as the model cuts them, and their embeddings, float32 `[words, dimension]`.
+
+        Raises:
+            RetvecLiteError: for anything but a string, or a `.tflite` exported without `--embed`.
+        """
+        require_strings([text])
+        self._embed_dimension()
+        return self._runner.words(text)
+
+    def _embed_dimension(self) -> int:
+        if self._file is None:
+            raise RetvecLiteError("Without an engine, texts cannot be embedded: export a .tflite with --embed.")
+        if not self._file.dimensions[0]:
+            advice = (
+                "the head ngrams has no word embeddings" if self._file.is_native else "export it again with --embed"
+            )
+            raise RetvecLiteError(f"This model has no signature 'embed': {advice}.")
+        return self._file.dimensions[0]
+
+    # A string is a sequence of strings too; a type checker takes the first overload for it.
+    @overload
+    def predict(self, texts: str, top: int | None = None, *, reject: bool = True) -> list[Prediction]: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict(
+        self, texts: Iterable[str], top: int | None = None, *, reject: bool = True
+    ) -> list[list[Prediction]]: ...
+    def predict(
+        self, texts: str | Iterable[str], top: int | None = None, *, reject: bool = True
+    ) -> list[Prediction] | list[list[Prediction]]:
+        """Return the labels of one text or of many: the answer first, then the other labels, most probable first.
+
+        A text that belongs to none of the labels has the answer None, with the probability of the most probable label. The
+        labels that it might have had follow. A label for such texts (`unknown_label`) is not among them.
+
+        A classifier that was trained with `multi_label` answers with all labels that reach their threshold, and with no others:
+        with an empty list where none does.
+
+        Args:
+            texts: one string, or a list, tuple, NumPy array or pandas Series of strings.
+            top: predictions to return per text; all by default. With 1, only the answer.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label. With several
+                labels a text, leave out those below their threshold; otherwise return all.
+
+        Returns:
+            A list of predictions for one string; otherwise one such list per text.
+
+        Raises:
+            RetvecLiteError: for anything but strings, or a `top` below 1.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> classifier = rl.load("classifier-int8.tflite")
+            >>> len(classifier.predict("wkae me up at half past six", top=3))
+            3
+            >>> len(classifier.predict(["wkae me up", "play some jazz"]))
+            2
+        """
+        rows = list(self.predict_many(as_texts(texts), top, reject=reject))
+        return rows[0] if isinstance(texts, str) else rows
+
+    def predict_many(
+        self, texts: Iterable[str], top: int | None = None, *, reject: bool = True
+    ) -> Iterator[list[Prediction]]:
+        """Yield the labels of any number of texts, in order: one list per text, as from `predict`.
+
+        Texts are read and answers yielded continuously, so neither needs to fit into memory. A few hundred texts are in
+        progress at a time. Where `texts` itself raises an exception, the texts before are answered first.
+
+        Raises:
+            RetvecLiteError: at once for a bad `top` or a single string; for a text that is not a string after the answers to
+                those before it.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> classifier = rl.load("classifier-int8.tflite")
+            >>> lines = (f"wake me at {hour} o'clock" for hour in range(1, 13))
+            >>> [len(predictions) for predictions in classifier.predict_many(lines, top=1)] == [1] * 12
+            True
+        """
+        if top is not None and not (isinstance(top, numbers.Integral) and top >= 1 and not isinstance(top, bool)):
+            raise RetvecLiteError(f"top must be an integer of at least 1, not {shown(top)}.")
+        if not isinstance(reject, bool):
+            raise RetvecLiteError(f"reject must be True or False, not {shown(reject)}.")
+        if isinstance(texts, str):
+            raise RetvecLiteError(
+                f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
+            )
+        return self._runner.predictions(one_column(texts), top, self.decision if reject else Decision())
+
+    @checked
+    def explain(self, text: str, label: str | None = None) -> Explanation:
+        """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.
+
+        Scripts without spaces are cut into pieces of one to three characters, and so are the words of a text of one or two.
+        Explaining a text of n words takes the time of n + 1 answers.
+
+        Args:
+            text: one text; of a long one, what `windows.read_limit` names.
+            label: the label to explain; the most probable one by default.
+
+        Raises:
+            RetvecLiteError: for anything but a string, or a label that the model does not know.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> classifier = rl.load("classifier-int8.tflite")
+            >>> found = classifier.explain("wkae me up at half past six")
+            >>> found.spans[0].text, found.label == classifier.predict("wkae me up at half past six")[0].label
+            ('wkae', True)
+        """
+        (text,) = require_strings([text])
+        return explain(self.probabilities, self.labels, text[: read_limit(self.config)], label, self.config.max_chars)
+
+    @checked
+    def evaluate(
+        self,
+        data: Any,
+        labels: Sequence[Any] | None = None,
+        *,
+        unknown_label: str | None = None,
+        reject: bool = True,
+        multi_label: bool | None = None,
+        typos: Sequence[float] = TYPO_RATES,
+        seed: int = TYPO_SEED,
+        by: str | None = None,
+        text_column: str = "text",
+        label_column: str = "label",
+        delimiter: str | None = None,
+        skip_bad_rows: bool = False,
+        progress: Progress | bool | None = None,
+    ) -> Evaluation:
+        """Measure accuracy, F1, confusions and calibration, how much accuracy remains when words are mistyped, and rejection.
+
+        Args:
+            data: texts; or each without `labels`: a labelled file, a DataFrame or another table, a list of records or of pairs (text,
+                label), a `Dataset`, or "starter" (its test split).
+            labels: the right label of each text; a list of them for each text where the classifier gives several.
+            unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
+                known.
+            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label. Of no effect where
+                texts may have several labels.
+            multi_label: whether a text in the data may have several labels, or none; by default as the classifier gives them,
+                and a file without a text that has is then refused as a mistake.
+            typos: shares of mistyped words, 0 to 1; empty for clean texts only.
+            seed: of the typos.
+            by: column of a file or table, such as the language of each text: each of its values is also scored by itself.
+            text_column: column of the texts in a file or table.
+            label_column: column of the labels in a file or table.
+            delimiter: between the cells of a CSV or TSV file; by default recognized by the header.
+            skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them.
+            progress: a callback (what, done, total), or True for a bar on standard error.
+
+        Raises:
+            RetvecLiteError: for data that cannot be read, labels that the model does not know, an unknown label that is not in
+                the data, or data with one label a text where the classifier gives several, or the other way round.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> classifier = rl.load("classifier-int8.tflite")
+            >>> classifier.evaluate(["wake me up at six", "play some jazz"], ["alarm", "music"], typos=()).texts
+            2
+        """
+        several = self.decision.multi_label
+        reading: dict[str, Any] = {"text_column": text_column, "delimiter": delimiter, "split": "test"}
+        dataset = as_dataset(
+            data,
+            labels,
+            label_column=label_column,
+            skip_bad_rows=skip_bad_rows,
+            multi_label=several if multi_label is None else multi_label,
+            **reading,
         )
-
-    def _probabilities_of(self, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
-        for chunk in chunks(texts, _BATCH):
-            if isinstance(chunk, Exception):
-                raise chunk
-            yield chunk, self.probabilities(chunk)
+        if by is not None and (labels is not None or isinstance(data, Dataset)):
+            raise RetvecLiteError("by names a column: pass a file or a table with it.")
+        groups = () if by is None else _values_of(by, data, dataset, skip_bad_rows=skip_bad_rows, **reading)
+        if several and multi_label is None and labels is None and all(len(found) == 1 for found in dataset.label_sets):
+            raise RetvecLiteError(
+                f"Every text of {dataset.path} has exactly one label, but this classifier gives several or none. "
+                "Pass --multi-label (multi_label=True) if that is right."
+            )
+        with watched(progress) as report:
+            return evaluate(
+                self.probabilities,
+                self.labels,
+                dataset,
+                decision=self.decision if reject or several else None,
+                max_chars=read_limit(self.config),
+                unknown_label=unknown_label,
+                typos=typos,
+                seed=seed,
+                groups=groups,
+                progress=report,
+            )
 
     @checked
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -130,13 +395,7 @@ class Classifier(Predictor):
 
     def write(self, place: Path) -> None:
         """Write the files of `save` into a folder that exists; raises RetvecLiteError when that fails."""
-        report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
-        contents = (self.model.to_bytes(), report_json(report), model_card(report))
-        try:
-            for name, content in zip(SAVED_FILES, contents, strict=True):
-                (place / name).write_bytes(content)
-        except OSError as error:
-            raise explain_os_error(error, place) from error
+        write_trained(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()}, place)
 
     @checked
     def export(
@@ -219,70 +478,42 @@ class Classifier(Predictor):
         plot_learning_curve(points, path, f"{self.training['data']}: without the network", score)
 
     def __repr__(self) -> str:
-        return f"<Classifier {self.model.head.name}, {len(self.labels)} labels>"
+        return f"<Classifier {self.metadata.get('head')}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
-        from retvec_lite.terminal import Table, draw, margin, printable
+        return repr(self) if isinstance(self._source, Artifact) else summary(self.model)
 
-        facts = self.training
-        ngrams = f" with {self.model.ngrams.buckets:,} buckets of n-grams" if self.model.ngrams else ""
-        # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
-        folds, epochs = facts.get("folds", 0), facts.get("epochs")
-        texts = f"{facts['training_texts']:,} training texts, " if "training_texts" in facts else ""
-        cut = [
-            f"{facts[name]:.1%} {what}"
-            for name, what in (
-                ("texts_cut_by_max_words", "of the texts were cut"),
-                ("texts_in_windows", "are read in windows"),
-            )
-            if name in facts
-        ]
-        about_cut = f" ({', '.join(cut)})" if cut else ""
-        about_epochs = f", {epochs} epochs" if epochs else ""
-        if epochs and not folds and "best_epoch" in facts:
-            about_epochs = f", best of {epochs} epochs: {facts['best_epoch']}"
-        parts: list[str | Table] = [
-            f"{self.model.head.name}{ngrams} on {printable(facts.get('data', 'unknown data'))}: {texts}{len(self.labels)} labels, "
-            f"{self.config.max_words} word slots of {self.config.max_chars} code points"
-            f"{about_cut}{about_epochs}."
-        ]
-        if "estimated_bytes" in facts:
-            parts.append(describe_sizes(facts["estimated_bytes"]))
-        if about := describe_meaning(facts.get("meaning", {})):
-            parts.append(about)
-        names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
-        if self.decision.multi_label:
-            names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
-        names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
-        found = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
-        names = {key: name for key, name in names.items() if all(scores.get(key) is not None for _, scores in found)}
-        score = next(iter(names))
-        rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
-        way = f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} texts"
-        title = f"Validation ({way})"
-        if found:
-            parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
-        if self.decision.threshold is not None:
-            parts.append(f"Texts are unknown where the probability of the best label is {self.decision.rule}.")
-        if "accuracy_error" in facts and found:
-            clean = facts["validation"]["0"][score]
-            expected = f"{clean:.1%} ({margin(facts['accuracy_error'])})"
-            is_less = folds and f"{clean:.1%}" != f"{1:.1%}"
-            more = " or more, because each fold learned from a part of the texts only" if is_less else ""
-            what = f"a {names[score]} of " if self.decision.multi_label else ""
-            parts.append(f"Expect {what}{expected} on clean texts like these{more}.")
-        if facts.get("warnings"):
-            parts.append("Check your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
-        if facts.get("learning_curve"):
-            curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
-            numbers = ("training texts", names[score])
-            parts.append(Table("Would more texts help? (without the network)", numbers, curve, frozenset(numbers)))
-        if facts.get("confusions"):
-            rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"]]
-            columns = ("expected", "predicted", "texts")
-            parts.append(Table("Confusions (no typos)", columns, rows, frozenset({"texts"})))
-        return draw(*parts)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A compiled graph belongs to its process.
-        return {**self.__dict__, "_predict": None}
+def _rebuilt(
+    source: TrainedModel | Artifact,
+    file: Artifact | None,
+    validation: Mapping[float, Evaluation],
+    num_threads: int,
+    runtime: str | None,
+    workers: int | None,
+    isolated: bool,
+    languages: Sequence[str] | None,
+) -> Classifier:
+    found = Classifier(
+        source,
+        validation,
+        num_threads=num_threads,
+        runtime=runtime,
+        workers=workers,
+        isolated=isolated,
+        languages=languages,
+    )
+    if file is not None:
+        found.__dict__["_file"] = file
+    return found
+
+
+def _values_of(column: str, data: Any, dataset: Dataset, **reading: Any) -> tuple[str, ...]:
+    """Return what a column of the data says of each text of `dataset`; the reader takes it for the column of the labels."""
+    try:
+        values = as_dataset(data, label_column=column, **reading)
+    except RetvecLiteError as error:
+        raise RetvecLiteError(str(error).replace("--label-column", "--by").replace("label_column", "by")) from error
+    if values.texts != dataset.texts:
+        raise RetvecLiteError(f"Rows that have a label lack {column!r}, or the other way round: fill both in.")
+    return values.labels

@@ -9,10 +9,10 @@ class RetvecLiteError(Exception):
     The command line prints the message and exits with status 2. Any other exception that reaches a user is a bug.
 
     Example:
-        >>> from retvec_lite import RetvecLiteError, TextClassifier
+        >>> import retvec_lite as rl
         >>> try:
-        ...     TextClassifier.load("missing.tflite")
-        ... except RetvecLiteError as error:
+        ...     rl.load("missing.tflite")
+        ... except rl.RetvecLiteError as error:
         ...     print(error)
         Cannot read missing.tflite: No such file or directory.
     """

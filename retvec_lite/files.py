@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import InTheWay, require_entries, require_file, require_folder
@@ -110,10 +110,18 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:
-    """Write a file whole or not at all. Replaces an existing file; call `refuse_existing` first to prevent that.
+    """Write a file whole or not at all; see `atomic_file`."""
+    with atomic_file(path, follow=follow) as file:
+        file.write(data)
 
-    Creates missing parent folders. Follows a symbolic link and replaces its target, unless `follow` is off: the name is ours then, not
-    the user's, and a link there somebody else's. What a killed process leaves beside the file is used by the next one that writes it.
+
+@contextlib.contextmanager
+def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
+    """Yield a file to write, which takes its place whole when the block ends, and vanishes when it raises.
+
+    Replaces an existing file; call `refuse_existing` first to prevent that. Creates missing parent folders. Follows a symbolic link and
+    replaces its target, unless `follow` is off: the name is ours then, not the user's, and a link there somebody else's. What a killed
+    process leaves beside the file is used by the next one that writes it.
 
     Raises:
         RetvecLiteError: when the file cannot be written, the disk is full, `path` is not a regular file, or another process
@@ -133,7 +141,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview, *, foll
             try:
                 with open(descriptor, "wb", closefd=False) as file:
                     file.truncate()
-                    file.write(data)
+                    yield file
                     file.flush()
                     os.fsync(descriptor)
                 if target.exists():

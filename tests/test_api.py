@@ -195,7 +195,7 @@ def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path:
     assert verification.ok and not verification.worst and len(verification.rows) >= 3
     assert "int8" in str(verification)
     light = rl.load(tmp_path / "dist" / "classifier-int8.tflite")
-    assert isinstance(light, rl.TextClassifier)
+    assert isinstance(light, rl.Classifier)
     test = english("test")
     assert light.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=1e-5)
     theirs, ours = (one.evaluate(test, typos=(0, 0.5)) for one in (light, classifier))
@@ -222,7 +222,7 @@ TWINS = {
         rl.load,
         {"texts", "input", "text_column", "delimiter", "skip_bad_rows", "top", "reject", "why", "json"} | _OF_FILES,
     ),
-    "evaluate": (rl.TextClassifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
+    "evaluate": (rl.Classifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, {"no_browser"}),
 }

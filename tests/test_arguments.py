@@ -44,7 +44,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
 
     Training gets one label only, and others a file that is not there: they refuse before the work.
     """
-    light = rl.TextClassifier.load(model)
+    light = rl.load(model)
     heavy = rl.Classifier(load_trained_model(EXPORTED / "pool" / "reference.safetensors"))
     evaluation = light.evaluate(["12"], ["digits"], typos=())
     batches = rl.BatchClassifier(model)
@@ -58,15 +58,13 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "Classifier.predict": (heavy.predict, {"texts": []}),
         "Classifier.save": (heavy.save, {"folder": "nowhere/below"}),
         "Evaluation.plot": (evaluation.plot, {"path": "plot.pdf"}),
-        "TextClassifier.codepoints": (light.codepoints, {"text": "12"}),
-        "TextClassifier.embed": (light.embed, {"texts": ["12"]}),
-        "TextClassifier.embed_words": (light.embed_words, {"text": "12"}),
-        "TextClassifier.evaluate": (light.evaluate, {"data": ["12"], "labels": ["none"]}),
-        "TextClassifier.explain": (light.explain, {"text": "12"}),
-        "TextClassifier.load": (rl.TextClassifier.load, {"path": "none.tflite"}),
-        "TextClassifier.predict": (light.predict, {"texts": "12"}),
-        "TextClassifier.predict_many": (light.predict_many, {"texts": ["12"]}),
-        "TextClassifier.probabilities": (light.probabilities, {"texts": ["12"]}),
+        "Classifier.embed of a file": (light.embed, {"texts": ["12"]}),
+        "Classifier.embed_words of a file": (light.embed_words, {"text": "12"}),
+        "Classifier.evaluate of a file": (light.evaluate, {"data": ["12"], "labels": ["none"]}),
+        "Classifier.explain of a file": (light.explain, {"text": "12"}),
+        "Classifier.predict of a file": (light.predict, {"texts": "12"}),
+        "Classifier.predict_many of a file": (light.predict_many, {"texts": ["12"]}),
+        "Classifier.probabilities of a file": (light.probabilities, {"texts": ["12"]}),
         "classify_files": (rl.classify_files, {"model": "none.tflite", "inputs": "none.csv", "output": "labels.csv"}),
         "demo": (rl.demo, {"model": "none.tflite"}),
         "info": (rl.info, {"path": "none.tflite"}),

@@ -65,7 +65,7 @@ def test_calls_fit_their_signatures(page: Path) -> None:
                 assert name in rl.__all__
                 signatures = [inspect.signature(getattr(rl, name))]
             else:  # trained or exported
-                methods = [getattr(kind, name, None) for kind in (rl.Classifier, rl.TextClassifier)]
+                methods = [getattr(kind, name, None) for kind in (rl.Classifier, rl.Classifier)]
                 assert any(methods), f"classifier.{name}"
                 signatures = [inspect.signature(method.__get__(0)) for method in methods if method]
             keywords = {keyword.arg: None for keyword in call.keywords if keyword.arg}

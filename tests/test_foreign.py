@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import WORK, atomic_directory, atomic_write
 from retvec_lite.foreign import LARGEST, read_whole
 from retvec_lite.locks import open_locked
 from retvec_lite.pretraining.checkpoints import read_arrays, write_arrays
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows needs a privilege to make symbolic links")
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path, s
 
     loads: list[Callable[[], object]] = [load, lambda: read_whole(file)]
     if suffix != ".safetensors":
-        loads.append(lambda: TextClassifier.load(file, isolated=True))
+        loads.append(lambda: rl.load(file, isolated=True))
     for call in loads:
         with pytest.raises(
             RetvecLiteError, match=rf"bomb{suffix} has 2,147,483,648 bytes or more, .*{LARGEST:,} are read"

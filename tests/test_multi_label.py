@@ -84,7 +84,7 @@ def test_every_exported_file_gives_the_same_answers(folder: Path, classifier: rl
     assert rl.verify(folder / "dist", data=folder / "data.csv").ok
     for path in sorted((folder / "dist").glob("*.tflite")):
         light = rl.load(path)
-        assert isinstance(light, rl.TextClassifier) and light.decision == classifier.decision
+        assert isinstance(light, rl.Classifier) and light.decision == classifier.decision
         assert light.probabilities(TEXTS) == pytest.approx(classifier.probabilities(TEXTS), abs=1e-5)
         assert [names_of(found) for found in light.predict_many(TEXTS)] == [set(names) for _, names in ROWS]
         assert light.evaluate(folder / "data.csv", typos=(0, 0.5)).micro_f1 == 1.0

@@ -165,7 +165,7 @@ def _outcome(path: Path, victim: Victim, engine: worker.IsolatedEngine, expected
     try:
         artifact = read_artifact(path)
         engine.load(artifact)
-        answers = np.stack([engine.probabilities(text) for text in TEXTS])
+        answers = engine.probabilities(TEXTS)
     except RetvecLiteError as error:
         return next((name for name, sign in OUTCOMES.items() if sign and sign in str(error)), "refused")
     same = artifact.labels == victim.artifact.labels and np.array_equal(answers, expected)
@@ -183,7 +183,7 @@ def _victim(path: Path, runtimes: list[str]) -> Victim:
     answers = {}
     for runtime in runtimes:
         engine = worker.IsolatedEngine(artifact, 1, runtime)
-        answers[runtime] = np.stack([engine.probabilities(text) for text in TEXTS])
+        answers[runtime] = engine.probabilities(TEXTS)
     return Victim(content, artifact, _graph(artifact.model), answers)
 
 

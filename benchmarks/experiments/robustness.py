@@ -67,7 +67,7 @@ def measure(build: Callable[[], Trained], test: Dataset) -> Row:
 def _answering(trained: Trained) -> Callable[[Sequence[str]], Answers]:
     """Return a function of texts that returns their labels, None for none."""
     file = trained.folder / f"classifier-{RECIPE}.tflite" if trained.folder else None
-    predict = rl.TextClassifier.load(file).predict if file and file.is_file() else None
+    predict = rl.load(file).predict if file and file.is_file() else None
     return lambda texts: np.array(
         [found[0].label for found in predict(texts, 1)] if predict else trained(texts), object
     )

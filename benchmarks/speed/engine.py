@@ -1,6 +1,6 @@
 """What the C engine costs, beside LiteRT, one thread, in one run: `python -m benchmarks.speed.engine DIST [--quick]`.
 
-DIST is a folder with `classifier-int8.tflite` and `classifier-int8.retvec` of one classifier. Both go through `TextClassifier` and
+DIST is a folder with `classifier-int8.tflite` and `classifier-int8.retvec` of one classifier. Both go through `Classifier` and
 take turns; times are medians. Texts a second are those of a second of the processor, so other work on the machine does not count. New words are random letters, so no engine has seen them. Loading is measured in fresh processes, after
 the imports. Memory is what an engine takes beside file and Python: the block of the C engine; for LiteRT, resident after 50 texts.
 """
@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+import retvec_lite as rl
 from benchmarks.common import Row, command_parser, result_path, run_module, write_results
 from benchmarks.tables.cells import markdown_table
-from retvec_lite import TextClassifier
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NativeEngine
 
@@ -46,7 +46,7 @@ def start(file: Path) -> None:
     """Print the milliseconds to load a file and answer, and what is resident behind 50 more texts, in kB."""
     before = resident()
     began = time.perf_counter()
-    classifier = TextClassifier.load(file, workers=1)
+    classifier = rl.load(file, workers=1)
     classifier.probabilities("wake me up at six")
     print((time.perf_counter() - began) * 1e3)
     draw = random.Random(1)
@@ -61,7 +61,7 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // 1000
 
 
-def texts_per_second(classifier: TextClassifier, texts: Sequence[str]) -> int:
+def texts_per_second(classifier: rl.Classifier, texts: Sequence[str]) -> int:
     """Return how many texts are answered in a second of one core, the best of three runs."""
     classifier.probabilities(texts[:1000])
     best = 0.0
@@ -76,7 +76,7 @@ def measure(dist: Path, quick: bool) -> list[Row]:
     """Return a row for each thing measured."""
     files = {name: dist / f"classifier-int8{suffix}" for name, suffix in KINDS.items()}
     draw = random.Random(0)
-    single = {name: TextClassifier.load(file, workers=1).probabilities for name, file in files.items()}
+    single = {name: rl.load(file, workers=1).probabilities for name, file in files.items()}
     rows: list[Row] = []
     for words in (WORDS, 60):
         texts = [" ".join(word(draw) for _ in range(words)) for _ in range(50 if quick else 400)]
@@ -87,9 +87,7 @@ def measure(dist: Path, quick: bool) -> list[Row]:
     vocabulary = [word(draw) for _ in range(VOCABULARY)]
     log = [" ".join(draw.choices(vocabulary, k=WORDS)) for _ in range(1_000 if quick else 4_000)]
     for workers, named in ((1, "one worker"), (2, "two workers")):
-        rates = {
-            name: texts_per_second(TextClassifier.load(file, workers=workers), log) for name, file in files.items()
-        }
+        rates = {name: texts_per_second(rl.load(file, workers=workers), log) for name, file in files.items()}
         rows.append({"what": f"texts a second and core whose words repeat, {named}", **rates})
     starts = {
         name: [run_module("benchmarks.speed.engine", "--start", file).split()[-2:] for _ in range(3 if quick else 7)]

@@ -6,7 +6,7 @@ The rows of a table take turns in one process. Times are medians, and the first 
 have 10, 30, 60 and 120 words, in 64 slots of 512 code points (120 words: 128 slots of 1,024). The kinds of rows:
 
 - *plain*: the graph of `classify` alone
-- *classifier*: `TextClassifier`, from a Python string to probabilities
+- *classifier*: `rl.load(file)`, from a Python string to probabilities
 
 --files keeps the built files in a folder and reuses those it finds there. --only runs some of the steps and keeps the other results.
 """
@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from benchmarks.common import Row, command_parser, read_results, result_path, run_module, write_results
 from benchmarks.tables.cells import kilobytes, markdown_table
-from retvec_lite import TextClassifier
+from retvec_lite import load
 from retvec_lite.contract import codepoints
 from retvec_lite.runtime.interpreters import import_runtime
 
@@ -121,15 +121,15 @@ def text_of(words: int) -> str:
 
 @functools.cache
 def load_text_classifier(file: str, threads: int, runtime: str) -> Any:
-    """Load a `TextClassifier` with one worker, once for texts of every length."""
-    return TextClassifier.load(file, threads, runtime, workers=1)
+    """Load a file with one worker, once for texts of every length."""
+    return load(file, num_threads=threads, runtime=runtime, workers=1)
 
 
 def make_call(contestant: dict[str, Any], runtime: str, words: int, threads: int) -> Call:
     """Return the call to time.
 
     Args:
-        contestant: `file` and `kind`: `plain` (a graph, only `invoke`) or `classifier` (`TextClassifier`, from text to probabilities).
+        contestant: `file` and `kind`: `plain` (a graph, only `invoke`) or `classifier` (`rl.load(file)`, from text to probabilities).
         runtime: the runtime of this process.
         words: number of words of the text.
         threads: threads of the runtime.
@@ -190,7 +190,7 @@ def measure_start(file: str, runtime: str) -> dict[str, float]:
     began = time.process_time()
     import_runtime(runtime)
     imported = time.process_time()
-    classifier = TextClassifier.load(file, runtime=runtime)
+    classifier = load(file, runtime=runtime)
     loaded = time.process_time()
     classifier.probabilities(text_of(10))
     answered = time.process_time()

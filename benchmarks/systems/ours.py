@@ -40,7 +40,7 @@ def train_file(texts: Dataset, folder: Path | None = None, **options: Any) -> Tr
 def load_file(folder: Path, recipe: str = RECIPE) -> Trained:
     """Load the exported file of the classifier in a folder; export it where it is missing."""
     file = export_files(folder, [recipe])[recipe]
-    classifier = rl.TextClassifier.load(file)
+    classifier = rl.load(file)
     return Trained(classifier.labels, classifier.probabilities, {"bytes": file.stat().st_size}, folder)
 
 

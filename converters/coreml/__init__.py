@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.tflite.quantize import to_grid
+from retvec_lite.model.grid import to_grid
 from retvec_lite.runtime.interpreters import silent_standard_error
 
 IOS: Final = 16

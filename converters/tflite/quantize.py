@@ -18,6 +18,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT, behind, check_operators, has_network, operator_name
+from retvec_lite.model.grid import to_grid
 
 _WEIGHTS: Final[Mapping[str, tuple[range, int]]] = {
     "FULLY_CONNECTED": (range(1, 2), 0),
@@ -32,9 +33,6 @@ _EIGHT_BIT: Final = "FULLY_CONNECTED"
 
 _EIGHT_BIT_VERSION: Final = 12
 """The version of that kernel. The schema's tool gives int4 weights no version of their own; this one keeps them away from older runtimes."""
-
-_CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
-"""Ends of the 4-bit range that are tried, as shares of a row's largest value; the one with the least squared error wins."""
 
 
 @dataclass(frozen=True)
@@ -68,44 +66,6 @@ def quantize(model: bytes, recipe: str) -> bytes:
     quantized = pack(edited)
     check_operators(edited, chosen.bits)
     return quantized
-
-
-def to_grid(values: Floats, bits: int, axis: int) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return symmetric integers and scales for a matrix: values ~ integers * scales.
-
-    Weights that already lie on a 4-bit grid (trained for it: -7..7 times one number per output) are recognized and kept exactly,
-    in 8 bits as well. Otherwise 8 bits use the full range, and 4 bits the clipping with the least error.
-
-    Args:
-        values: float32 matrix.
-        bits: 8 or 4.
-        axis: that of the outputs, each of which has a scale.
-
-    Returns:
-        int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`.
-    """
-    rows = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
-    largest = np.abs(rows).max(axis=1)
-    seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
-    # Multiplying training's step by seven and dividing by seven may move it by one unit in the last place.
-    below, above = (np.nextafter(seventh, np.float32(end)) for end in (0, np.inf))
-    candidates = [(seventh, 7), (below, 7), (above, 7)]
-    if bits == 8:
-        full = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
-        candidates.append((full, 127))
-    else:
-        candidates += [(seventh * share, 7) for share in _CLIPPING[1:]]
-
-    best = np.full(len(rows), np.inf, np.float32)
-    integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
-    for scale, limit in candidates:
-        rounded = np.clip(np.rint(rows / scale[:, None]), -limit, limit).astype(np.float32)
-        error = np.square(rounded * scale[:, None] - rows).sum(axis=1, dtype=np.float32)
-        better = error < best
-        best[better], scales[better] = error[better], scale[better]
-        integers[better] = rounded[better].astype(np.int8)
-    moved = np.moveaxis(values, axis, 0).shape
-    return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales
 
 
 _Key = tuple[int, tuple[int, ...], int]

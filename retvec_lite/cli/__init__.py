@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +10,6 @@ from retvec_lite.errors import RetvecLiteError
 
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
-    from retvec_lite.runtime.text_classifier import TextClassifier
 
 MODEL: Final = "an exported .tflite or .retvec, a trained folder, hf://user/model on the hub, or language for the detector in the package"
 """What `classify` and `evaluate` run."""
@@ -75,21 +75,18 @@ def load_quietly(
     workers: int | None = None,
     isolated: bool = False,
     languages: Sequence[str] | None = None,
-) -> "TextClassifier | Classifier":
-    """Load a classifier and run it once, without the notes that LiteRT's C++ code prints meanwhile.
+) -> "Classifier":
+    """Load a classifier and run it once, without the notes that LiteRT's C++ code prints meanwhile; warnings become sentences.
 
     Raises:
         RetvecLiteError: like `retvec_lite.load`.
     """
     from retvec_lite.api import load
-    from retvec_lite.model import LOADING
     from retvec_lite.runtime.interpreters import silent_standard_error
-    from retvec_lite.runtime.text_classifier import TextClassifier
 
-    with silent_standard_error():
+    with warnings.catch_warnings(record=True) as told, silent_standard_error():
         classifier = load(path, runtime=runtime, workers=workers, isolated=isolated, languages=languages)
-    if not isinstance(classifier, TextClassifier):
-        print(LOADING, file=sys.stderr)
-    with silent_standard_error():
         classifier.probabilities("")
+    for warning in told:
+        print(warning.message, file=sys.stderr)
     return classifier

@@ -1,27 +1,23 @@
 """`retvec-lite classify`: texts in, labels out."""
 
 import argparse
-import contextlib
 import importlib.util
 import itertools
 import os
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from types import FrameType
 from typing import Final
 
+from retvec_lite.classifier import Classifier
 from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, positive_integer
 from retvec_lite.data.decoding import problem_in
 from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.option_fields import DELIMITER
-from retvec_lite.runtime.artifact import CLASSIFIER_FILE
+from retvec_lite.runtime.answers import Prediction
 from retvec_lite.runtime.explanation import Explanation
-from retvec_lite.runtime.predictor import Prediction, Predictor
 from retvec_lite.terminal import json_line, one_line, watched, weighted
 
 UNKNOWN: Final = "unknown"
@@ -52,8 +48,7 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="write all columns with label and probability to this .parquet, .csv, .tsv or .jsonl file; the same command goes "
-        "on after a kill (needs the extra parquet)",
+        help="write all columns with label and probability to this .parquet, .csv, .tsv or .jsonl file",
     )
     for name in ("label", "probability"):
         option = f"--{name}-column"
@@ -126,49 +121,11 @@ def _write_file(args: argparse.Namespace) -> int:
     from retvec_lite.scale.classify_files import classify_files
 
     model, inputs, output = (options.pop(name) for name in ("model", "input", "output"))
-    with _interruptible(), _exported(model) as file:
-        done = classify_files(file, inputs, output, **options, progress=True)
-    new = done.rows - done.resumed
-    before = f" ({done.resumed:,} of them by an earlier run)" if done.resumed else ""
-    rate = f"{new / done.seconds:,.0f} a second, {done.workers} at a time"
-    print(f"{done.rows:,} texts in {done.output}{before}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
+    done = classify_files(model, inputs, output, **options, progress=True)
+    rate = f"{done.rows / done.seconds:,.0f} a second, {done.workers} at a time"
+    print(f"{done.rows:,} texts in {done.output}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
     _report_skipped(done.left_out)
     return 0
-
-
-@contextlib.contextmanager
-def _exported(model: str) -> Iterator[str]:
-    """Yield the exported file to classify with: for a trained folder a `.retvec` of it, which every core can run."""
-    if not os.path.isfile(os.path.join(model, CLASSIFIER_FILE)):
-        yield model
-        return
-    from retvec_lite.classifier import Classifier
-    from retvec_lite.model.weight_files import load_trained_model
-
-    with tempfile.TemporaryDirectory() as folder:
-        Classifier(load_trained_model(model)).export(os.path.join(folder, "dist"), formats=("engine",))
-        yield os.path.join(folder, "dist", "classifier-int8.retvec")
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C be answered at once, although the parts in progress are finished before the command ends."""
-
-    def answer(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, before)  # the next one does what it always does
-        print(
-            "\nInterrupted: the parts in progress are being finished. The same command goes on from there.",
-            file=sys.stderr,
-        )
-        signal.default_int_handler(number, frame)
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # not where it is ignored, as in the background
-        signal.signal(signal.SIGINT, answer)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _run_file(args: argparse.Namespace) -> int:
@@ -210,7 +167,7 @@ def _report_skipped(sentences: Sequence[str]) -> None:
         print(one_line(sentence), file=sys.stderr)
 
 
-def _top(args: argparse.Namespace, classifier: Predictor) -> int | None:
+def _top(args: argparse.Namespace, classifier: Classifier) -> int | None:
     """Return how many labels to print: one, or all that a text has where it may have several."""
     top: int | None = args.top
     return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top

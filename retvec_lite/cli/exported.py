@@ -1,9 +1,63 @@
-"""The commands that show what exported files are worth: `info`, `verify` and `demo`."""
+"""The commands that show what a classifier is worth: `evaluate`, `info`, `verify` and `demo`."""
 
 import argparse
 
+from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, png_file, shares
+from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
+from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import json_line
 from retvec_lite.training.options import TrainOptions
+
+
+def declare_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    parser.add_argument(
+        "--data",
+        required=True,
+        metavar="FILE",
+        help="labelled .csv, .tsv, .jsonl, .json or .parquet; 'starter': the built-in test split",
+    )
+    TrainOptions.add_arguments(parser, "text_column", "label_column", "delimiter", "skip_bad_rows", "multi_label")
+    parser.add_argument(
+        "--unknown-label",
+        metavar="LABEL",
+        help="label in FILE of the texts that belong to none of the classifier's labels",
+    )
+    add_reject_argument(parser)
+    parser.add_argument(
+        "--typos",
+        type=shares,
+        default=TYPO_RATES,
+        metavar="SHARE,...",
+        help="shares of mistyped words, from 0 to 1 (default: 0,0.1,0.2,0.5,1)",
+    )
+    parser.add_argument("--seed", type=int, default=TYPO_SEED, metavar="N", help=f"of the typos (default: {TYPO_SEED})")
+    parser.add_argument("--by", metavar="COLUMN", help="score each value of this column by itself, such as a language")
+    parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw typo curve, calibration and coverage")
+    parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    add_runtime_argument(parser)
+
+
+def run_evaluate(args: argparse.Namespace) -> int:
+    """Score, print, and draw."""
+    options = vars(args)
+    model, data, plot, force, as_json = (options.pop(name) for name in ("model", "data", "plot", "force", "json"))
+    if plot:
+        import matplotlib.figure  # noqa: F401
+
+        refuse_existing(plot, force)
+    classifier = load_quietly(model, options.pop("runtime"), isolated=options.pop("isolated"))
+    evaluation = classifier.evaluate(data, **options, progress=not as_json)
+    if as_json:
+        facts = {"model": model, "data": data, "runtime": classifier.runtime, "seed": args.seed}
+        print(json_line({**evaluation.to_dict(), **facts}))
+    else:
+        print(evaluation)
+    if plot:
+        evaluation.plot(plot, name=str(classifier.metadata.get("recipe", "model")), force=force)
+    return 0
 
 
 def declare_info(parser: argparse.ArgumentParser) -> None:

@@ -109,6 +109,7 @@ class Rows:
     Attributes:
         columns: of a table or a Parquet file; those of JSON differ from row to row, so there are none.
         unit: what the numbers of the rows count: "line" or "row".
+        schema: of a Parquet file, in Arrow's types; otherwise None.
 
     Example:
         >>> from pathlib import Path
@@ -126,6 +127,7 @@ class Rows:
         *,
         delimiter: str | None = None,
         skipped: Skipped | None = None,
+        whole: bool = False,
     ) -> None:
         """Open the file; its suffix decides the format.
 
@@ -134,6 +136,7 @@ class Rows:
             required: the column of the texts, and that of the labels if every row has one. A text may be missing (None).
             delimiter: between the cells of a table; by default that of `,`, `;`, TAB and `|` with which the header has the required columns.
             skipped: told about empty and bad rows, which are left out; without it, a bad one is an error.
+            whole: read all columns of Parquet, and not the required ones alone.
 
         Raises:
             RetvecLiteError: for a file that cannot be opened or lacks a column; and later for each bad row, unless `skipped` takes it.
@@ -141,9 +144,10 @@ class Rows:
         """
         if delimiter is not None and not DELIMITER.allow(delimiter):
             raise RetvecLiteError(DELIMITER.error.format(name="delimiter", value=delimiter))
-        self._path, self._required, self._skipped = path, required, skipped or Skipped()
+        self._path, self._required, self._skipped, self._whole = path, required, skipped or Skipped(), whole
         self._suffix, codec = format_of(path)
         self.columns: list[str] = []
+        self.schema: Any = None
         self.unit = "line"
         self._opened = contextlib.ExitStack()
         try:
@@ -345,22 +349,25 @@ class Rows:
 
         self.unit = "row"
         self._parquet = self._opened.enter_context(ParquetFile(self._file, pre_buffer=False))
+        self.schema = self._parquet.schema_arrow
         self._check_columns(self._parquet.schema_arrow.names)
 
     def _parquet_rows(self) -> Iterator[Row]:
-        batches = self._parquet.iter_batches(_BATCH, columns=list(self._required))
+        batches = self._parquet.iter_batches(_BATCH, columns=None if self._whole else list(self._required))
         rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
         for number, fields in enumerate(rows, 1):
             try:
                 # What Hive and Impala call a string may have no mark that says so.
-                texts = {name: value.decode() if isinstance(value, bytes) else value for name, value in fields.items()}
-                self._check_text(number, texts)
+                for name in self._required:
+                    if isinstance(fields[name], bytes):
+                        fields[name] = fields[name].decode()
+                self._check_text(number, fields)
             except UnicodeDecodeError as error:
                 self._skipped.bad(not_utf_8(f"{self._path}, row {number}", error))
             except RetvecLiteError as error:
                 self._skipped.bad(error)
             else:
-                yield Row(number, texts)
+                yield Row(number, fields)
 
 
 def text_rows(lines: Iterable[str], column: str, name: str, skipped: Skipped) -> Iterator[Row]:

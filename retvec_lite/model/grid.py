@@ -1,4 +1,4 @@
-"""The integer grid of quantized files, for training: rounding that passes gradients, and the final snap onto the grid.
+"""The integer grid of quantized files: rounding that passes gradients and the final snap, for training; the integers, for files.
 
 Kernels are float32 [in, out]. Each of their channels has a grid of its own: its step is the scale, float32 [1, out], its largest
 integer is called levels, 7 for 4 bits and 127 for 8.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 
@@ -20,6 +21,9 @@ Tensor = Any  # of the active Keras backend
 
 _SMALLEST_SCALE: Final = 2.0**-20
 """Avoids division by zero for a channel of zeros."""
+
+_CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
+"""Ends of the 4-bit range that are tried, as shares of a row's largest value; the one with the least squared error wins."""
 
 
 def channel_scale(kernel: Tensor, levels: int) -> Tensor:
@@ -60,3 +64,43 @@ def snap(kernel: Floats, levels: int = FOUR_BITS, scale: Floats | None = None) -
     integers = np.clip(np.rint(kernel / step), -levels, levels)
     snapped: Floats = (integers * step).astype(np.float32)
     return snapped
+
+
+def to_grid(values: Floats, bits: int, axis: int | None) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return symmetric integers and scales for a matrix: values ~ integers * scales.
+
+    Weights that already lie on a 4-bit grid (trained for it: -7..7 times one number per output) are recognized and kept exactly,
+    in 8 bits as well. Otherwise 8 bits use the full range, and 4 bits the clipping with the least error.
+
+    Args:
+        values: float32 matrix.
+        bits: 8 or 4.
+        axis: one scale for each index of this axis; None: one for all.
+
+    Returns:
+        int8 array of the shape of `values`, and float32 scales `[values.shape[axis]]`, or `[1]`.
+    """
+    rows = values.reshape(1, -1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+    largest = np.abs(rows).max(axis=1)
+    seventh = np.where(largest > 0, largest / np.float32(7), np.float32(1)).astype(np.float32)
+    # Multiplying training's step by seven and dividing by seven may move it by one unit in the last place.
+    below, above = (np.nextafter(seventh, np.float32(end)) for end in (0, np.inf))
+    candidates = [(seventh, 7), (below, 7), (above, 7)]
+    if bits == 8:
+        full = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
+        candidates.append((full, 127))
+    else:
+        candidates += [(seventh * share, 7) for share in _CLIPPING[1:]]
+
+    best = np.full(len(rows), np.inf, np.float32)
+    integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
+    for scale, limit in candidates:
+        rounded = np.clip(np.rint(rows / scale[:, None]), -limit, limit).astype(np.float32)
+        error = np.square(rounded * scale[:, None] - rows).sum(axis=1, dtype=np.float32)
+        better = error < best
+        best[better], scales[better] = error[better], scale[better]
+        integers[better] = rounded[better].astype(np.int8)
+    if axis is None:
+        return integers.reshape(values.shape), scales
+    moved = np.moveaxis(values, axis, 0).shape
+    return np.ascontiguousarray(np.moveaxis(integers.reshape(moved), 0, axis)), scales

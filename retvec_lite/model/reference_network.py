@@ -2,17 +2,20 @@
 
 import contextlib
 import math
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints, bits
+from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, codepoints, words
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
 from retvec_lite.ngrams import NgramConfig, ngram_logits
+
+if TYPE_CHECKING:
+    from retvec_lite.model.weight_files import TrainedModel
 
 Weights = Mapping[str, Floats]
 Mask = npt.NDArray[np.bool_]
@@ -229,3 +232,21 @@ def _normalize(values: Floats) -> Floats:
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
     normed: Floats = (centred / deviation).astype(np.float32)
     return normed
+
+
+class Reference:
+    """The reference as an engine, for trained classifiers that no other runs: slow, a text at a time, and without embeddings."""
+
+    def __init__(self, model: "TrainedModel") -> None:
+        """Take a trained classifier."""
+        self._model = model
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+        model, config = self._model, self._model.encoder
+        found = []
+        for text in texts:
+            row = codepoints(text, config.max_chars)
+            linear = linear_logits(row, config, model.ngrams, model.meaning, model.weights)
+            found.append(probabilities(words(row, config), model.head, model.weights, linear, model.multi_label))
+        return np.stack(found)

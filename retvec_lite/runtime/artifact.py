@@ -20,8 +20,7 @@ from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.hub import fetch, is_on_hub
-from retvec_lite.runtime.retvec_check import disagreement
-from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, read_retvec
+from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, disagreement, read_retvec
 from retvec_lite.schema import COUNT, FLAG, NOTHING, TEXT, Kind, check_fields, either, listed, mapped
 
 METADATA_NAME: Final = "retvec_lite.json"

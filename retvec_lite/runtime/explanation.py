@@ -58,8 +58,8 @@ class Explanation(NamedTuple):
         spans: the words of the text in order, or parts of them; what lies between them is white space.
 
     Example:
-        >>> from retvec_lite import TextClassifier
-        >>> found = TextClassifier.load("classifier-int8.tflite").explain("wake me up at six")
+        >>> import retvec_lite as rl
+        >>> found = rl.load("classifier-int8.tflite").explain("wake me up at six")
         >>> [span.text for span in found.spans]
         ['wake', 'me', 'up', 'at', 'six']
     """

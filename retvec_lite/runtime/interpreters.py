@@ -109,7 +109,7 @@ def codepoint_rows(texts: Sequence[str], max_chars: int) -> Ints:
 
 
 class Engine:
-    """One interpreter of an exported file. Runs one text at a time, in one thread at a time."""
+    """One interpreter of an exported `.tflite`, for one thread at a time."""
 
     def __init__(self, interpreter_class: Any, artifact: Artifact, num_threads: int, runtime: str) -> None:
         """Load the file and prepare every signature; takes what `import_runtime` returns, and the threads per call.
@@ -145,8 +145,11 @@ class Engine:
         self._max_chars = artifact.config.max_chars
         self._failure = f"{runtime} failed while it ran {artifact.path}"
 
-    def probabilities(self, text: str) -> Floats:
-        """Return the probabilities, float32 `[classes]`, from the smallest signature that the text fits into."""
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """Return the probabilities of composed texts, float32 `[texts, classes]`, each from the smallest signature that it fits into."""
+        return np.stack([self._probabilities(text) for text in texts])
+
+    def _probabilities(self, text: str) -> Floats:
         for max_chars, max_words, run in self._short:
             # Skip when the text has at least as many spaces as slots: without double spaces it has too many words. With
             # them it may fit after all, and a larger signature gives the same answer.
@@ -159,15 +162,16 @@ class Engine:
         found: Floats = answers["probabilities"][0]
         return found
 
-    def embedding(self, text: str) -> Floats:
-        """Return the embedding of the text, float32 `[dimension]`. The file must have the signature `embed`."""
-        found: Floats = self._run(self._embed, text, self._max_chars)["text"][0]
-        return found
+    def embeddings(self, texts: Sequence[str]) -> Floats:
+        """Return the embeddings of texts, float32 `[texts, dimension]`. The file must have the signature `embed`."""
+        return np.stack([self._run(self._embed, text, self._max_chars)["text"][0] for text in texts])
 
-    def words(self, text: str) -> tuple[Ints, Floats]:
-        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
-        answers = self._run(self._embed, text, self._max_chars)
-        return answers["words"][0], answers["embeddings"][0]
+    def words(self, texts: Sequence[str]) -> tuple[Ints, Floats]:
+        """Return the slots, int32 `[texts, max_words, word_length]`, and their embeddings, float32 `[texts, max_words, dimension]`."""
+        answers = [self._run(self._embed, text, self._max_chars) for text in texts]
+        return np.stack([found["words"][0] for found in answers]), np.stack(
+            [found["embeddings"][0] for found in answers]
+        )
 
     def _run(self, runner: Any, text: str, max_chars: int) -> dict[str, Any]:
         try:

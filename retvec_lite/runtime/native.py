@@ -4,7 +4,7 @@ import ctypes
 import functools
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,8 @@ import numpy.typing as npt
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION
+from retvec_lite.runtime import NOT_BUILT, library_path
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.runtime.library import NOT_BUILT, library_path
-from retvec_lite.windows import read_limit
 
 NATIVE: Final = "retvec-lite"
 """What results call the engine; it belongs to this package."""
@@ -36,8 +35,6 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rvl_block_size": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer]),
     "rvl_open": (ctypes.c_int, [_Pointer, ctypes.c_size_t, ctypes.c_uint32, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_labels": (ctypes.c_uint32, [_Pointer]),
-    "rvl_label": (ctypes.c_char_p, [_Pointer, ctypes.c_uint32]),
-    "rvl_read_limit": (ctypes.c_uint32, [_Pointer]),
     "rvl_dimension": (ctypes.c_uint32, [_Pointer]),
     "rvl_word_dimension": (ctypes.c_uint32, [_Pointer]),
     "rvl_slots": (ctypes.c_uint32, [_Pointer]),
@@ -75,8 +72,12 @@ def load_library(path: Path) -> ctypes.CDLL:
     return library
 
 
+Texts = Sequence[str] | Ints
+"""Composed texts, or rows of code points, int32 `[texts, max_chars]`: any integers, as a .tflite takes them."""
+
+
 class NativeEngine:
-    """One engine of a file, for one thread at a time. As `interpreters.Engine`, but for several texts in one call."""
+    """One engine of a file, for one thread at a time. As `interpreters.Engine`; it takes rows of code points as well."""
 
     def __init__(self, artifact: Artifact, library: Path | None = None) -> None:
         """Check the file and start the engine, of the package or at a path; raises RetvecLiteError when it refuses the file."""
@@ -86,101 +87,63 @@ class NativeEngine:
         file = (self._file.ctypes.data, self._file.size, _WORDS)
         self._check(artifact, self._library.rvl_block_size(*file, ctypes.byref(size)))
         self._block = _room(size.value)
-        engine = ctypes.c_void_p()
-        opened = self._library.rvl_open(*file, self._block.ctypes.data, self._block.size, ctypes.byref(engine))
+        self._engine = ctypes.c_void_p()
+        opened = self._library.rvl_open(*file, self._block.ctypes.data, self._block.size, ctypes.byref(self._engine))
         self._check(artifact, opened)
-        self._engine = engine
-        self._measure(artifact)
+        # The engine fills the arrays, so it says how large they are; `read_artifact` compared the metadata with it.
+        names = ("labels", "dimension", "word_dimension", "slots", "slot_length")
+        self._sizes = {name: getattr(self._library, f"rvl_{name}")(self._engine) for name in names}
 
-    def _measure(self, artifact: Artifact) -> None:
-        """Take the sizes of all answers from the engine, which writes them; raise RetvecLiteError where the metadata differ."""
-        sizes = ("labels", "dimension", "word_dimension", "slots", "slot_length", "read_limit")
-        found = {name: getattr(self._library, f"rvl_{name}")(self._engine) for name in sizes}
-        self._classes, self._dimension, self._word_dimension, self._slots, self._slot_length, _ = found.values()
-        dimension, word_dimension = artifact.dimensions
-        config = artifact.config
-        # A head without words has no slots.
-        slots = config.max_words if self._word_dimension else 0
-        told = (len(artifact.labels), dimension, word_dimension, slots, config.word_length, read_limit(config))
-        wrong = [name for (name, value), other in zip(found.items(), told, strict=True) if value != other]
-        labels = (self._library.rvl_label(self._engine, place) for place in range(self._classes))
-        if not wrong and any(a != b.encode() for a, b in zip(labels, artifact.labels, strict=True)):
-            wrong = ["labels"]
-        if wrong:
-            raise RetvecLiteError(
-                f"{artifact.path}: its metadata and its engine do not agree on {wrong[0]}. Export the model again."
-            )
+    def _check(self, artifact: Artifact, problem: int) -> None:
+        if problem:
+            message = self._library.rvl_message(problem).decode()
+            raise RetvecLiteError(f"{artifact.path}: {message}")
 
     @property
     def memory(self) -> int:
         """The bytes that the engine takes beside the file."""
         return int(self._block.size)
 
-    def table(self, texts: Sequence[str]) -> Floats:
-        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+    def probabilities(self, texts: Texts) -> Floats:
+        """Return the probabilities, float32 `[texts, classes]`."""
         # One call for all texts, and bytes, which ctypes passes as they are: each array would cost as much as a short text.
-        ends = array("I", accumulate(map(len, texts))).tobytes()
-        found = np.empty((len(texts), self._classes), np.float32)
-        self._library.rvl_many(self._engine, _encoded("".join(texts)), ends, len(texts), found.ctypes.data)
+        if isinstance(texts, np.ndarray):
+            codes, lengths = texts.tobytes(), [texts.shape[1]] * len(texts)
+        else:
+            codes, lengths = _encoded("".join(texts)), list(map(len, texts))
+        ends = array("I", accumulate(lengths)).tobytes()
+        found = np.empty((len(texts), self._sizes["labels"]), np.float32)
+        self._library.rvl_many(self._engine, codes, ends, len(texts), found.ctypes.data)
         return found
 
-    def probabilities(self, text: str) -> Floats:
-        """Return the probabilities, float32 `[classes]`."""
-        found: Floats = self.table([text])[0]
+    def embeddings(self, texts: Texts) -> Floats:
+        """Return the embeddings of texts, float32 `[texts, dimension]`."""
+        found = np.zeros((len(texts), self._sizes["dimension"]), np.float32)
+        for row, (codes, size) in zip(found, _codes(texts), strict=True):
+            self._library.rvl_embed(self._engine, codes, size, row.ctypes.data)
         return found
 
-    def embedding(self, text: str) -> Floats:
-        """Return the embedding of the text, float32 `[dimension]`."""
-        return self.embedding_of(_codes(text))
-
-    def embedding_of(self, codes: npt.NDArray[np.uint32]) -> Floats:
-        """Return the same for code points."""
-        found = np.zeros(self._dimension, np.float32)
-        self._library.rvl_embed(self._engine, codes.ctypes.data, codes.size, found.ctypes.data)
+    def meanings(self, texts: Texts) -> Floats:
+        """Return what the words of texts mean, float32 `[texts, 64]`; zeros for a file without a table of meaning."""
+        found = np.zeros((len(texts), DIMENSION), np.float32)
+        for row, (codes, size) in zip(found, _codes(texts), strict=True):
+            self._library.rvl_meaning(self._engine, codes, size, row.ctypes.data)
         return found
 
-    def meaning_of(self, codes: npt.NDArray[np.uint32]) -> Floats:
-        """Return what the words of one window of code points mean, float32 `[64]`; zeros for a file without a table of meaning."""
-        found = np.zeros(DIMENSION, np.float32)
-        self._library.rvl_meaning(self._engine, codes.ctypes.data, codes.size, found.ctypes.data)
-        return found
-
-    def words(self, text: str) -> tuple[Ints, Floats]:
-        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, word_dimension]`."""
-        return self.words_of(_codes(text))
-
-    def words_of(self, codes: npt.NDArray[np.uint32]) -> tuple[Ints, Floats]:
-        """Return the same for code points."""
-        slots = np.zeros((self._slots, self._slot_length), np.int32)
-        found = np.zeros((self._slots, self._word_dimension), np.float32)
-        self._library.rvl_words(self._engine, codes.ctypes.data, codes.size, slots.ctypes.data, found.ctypes.data)
+    def words(self, texts: Texts) -> tuple[Ints, Floats]:
+        """Return the slots, int32 `[texts, max_words, word_length]`, and their embeddings, float32 `[texts, max_words, word_dimension]`."""
+        slots = np.zeros((len(texts), self._sizes["slots"], self._sizes["slot_length"]), np.int32)
+        found = np.zeros((len(texts), self._sizes["slots"], self._sizes["word_dimension"]), np.float32)
+        for words, row, (codes, size) in zip(slots, found, _codes(texts), strict=True):
+            self._library.rvl_words(self._engine, codes, size, words.ctypes.data, row.ctypes.data)
         return slots, found
 
-    def table_of(self, rows: Ints) -> Floats:
-        """Return the probabilities for rows of code points, int32 `[texts, max_chars]`: any integers, as a .tflite takes them."""
-        codes = np.ascontiguousarray(rows).view(np.uint32)
-        ends = (np.arange(len(rows), dtype=np.uint32) + 1) * np.uint32(rows.shape[1])
-        found = np.empty((len(rows), self._classes), np.float32)
-        self._library.rvl_many(self._engine, codes.ctypes.data, ends.ctypes.data, len(rows), found.ctypes.data)
-        return found
 
-    def embeddings_of(self, rows: Ints) -> Floats:
-        """Return the embeddings of rows of code points, float32 `[texts, dimension]`."""
-        return np.stack([self.embedding_of(row.view(np.uint32)) for row in rows])
-
-    def meanings_of(self, rows: Ints) -> Floats:
-        """Return what the words of such rows mean, float32 `[texts, 64]`."""
-        return np.stack([self.meaning_of(row.view(np.uint32)) for row in rows])
-
-    def tables_of_words(self, rows: Ints) -> tuple[Ints, Floats]:
-        """Return the slots of such rows and their embeddings, as `words`, stacked."""
-        slots, found = zip(*(self.words_of(row.view(np.uint32)) for row in rows), strict=True)
-        return np.stack(slots), np.stack(found)
-
-    def _check(self, artifact: Artifact, problem: int) -> None:
-        if problem:
-            message = self._library.rvl_message(problem).decode()
-            raise RetvecLiteError(f"{artifact.path}: {message}")
+def _codes(texts: Texts) -> Iterator[tuple[bytes, int]]:
+    """Yield the code points of each text, and how many they are."""
+    for text in texts:
+        codes = _encoded(text) if isinstance(text, str) else text.tobytes()
+        yield codes, len(codes) // 4
 
 
 def normal_forms(texts: Sequence[str], config: EncoderConfig) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
@@ -205,10 +168,6 @@ def normal_forms(texts: Sequence[str], config: EncoderConfig) -> tuple[npt.NDArr
         found[1:].ctypes.data,
     )
     return characters[: found[-1]], np.diff(found.astype(np.int64))
-
-
-def _codes(text: str) -> npt.NDArray[np.uint32]:
-    return np.frombuffer(_encoded(text), np.uint32)
 
 
 def _encoded(text: str) -> bytes:

@@ -20,11 +20,12 @@ from typing import IO, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import MOST_DECOMPOSED, Floats, Ints
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError, reason
-from retvec_lite.runtime.artifact import EMBED, Artifact, Signature
+from retvec_lite.meaning import DIMENSION
+from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
-from retvec_lite.runtime.native import NativeEngine
+from retvec_lite.runtime.native import NativeEngine, Texts
 
 _PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
 """What a worker imports."""
@@ -50,6 +51,10 @@ _JOB_TIMEOUT: Final = 600.0
 
 _STACK: Final = 8 << 20
 """Bytes of data that each further thread takes."""
+
+_TEXTS: Final = 256
+_BYTES: Final = 4 << 20
+"""Most texts of one request, and most bytes of its answer: a worker has little memory, and a limit of time."""
 
 _ADVICE: Final = "Do not use this file, or export it again."
 
@@ -184,7 +189,7 @@ def _serve() -> None:
 
 
 class IsolatedEngine:
-    """Like `Engine`, in a worker process that this one does not trust: it reads numbers of known size from it, no objects.
+    """Like `Engine` or `NativeEngine`, in a worker process that this one does not trust: it reads numbers of known size from it, no objects.
 
     The worker starts with the engine, and again with the next text after a crash. It ends with the engine.
     """
@@ -201,32 +206,44 @@ class IsolatedEngine:
         self._worker = self._worker or Worker()
         self._ask(self._worker, 0, _load, artifact, self._num_threads, self._runtime)
 
-    def probabilities(self, text: str) -> Floats:
-        """Return the probabilities, float32 `[classes]`."""
-        found = np.frombuffer(self._answer("probabilities", text, 4 * len(self.artifact.labels)), "<f4")
+    def probabilities(self, texts: Texts) -> Floats:
+        """Return the probabilities, float32 `[texts, classes]`."""
+        return self._floats("probabilities", texts, len(self.artifact.labels))
+
+    def embeddings(self, texts: Texts) -> Floats:
+        """Return the embeddings of texts, float32 `[texts, dimension]`. The file must have the signature `embed`."""
+        return self._floats("embeddings", texts, self.artifact.dimensions[0])
+
+    def meanings(self, texts: Texts) -> Floats:
+        """Return what the words of texts mean, float32 `[texts, 64]`, of a `.retvec`."""
+        return self._floats("meanings", texts, DIMENSION)
+
+    def words(self, texts: Texts) -> tuple[Ints, Floats]:
+        """Return the slots, int32 `[texts, max_words, word_length]`, and their embeddings, float32 `[texts, max_words, dimension]`."""
+        config, of_words = self.artifact.config, self.artifact.dimensions[1]
+        slots, embeddings = [], []
+        for count, content in self._answers("words", texts, config.max_words * (config.word_length + of_words)):
+            slots.append(np.frombuffer(content, "<i4", count * config.max_words * config.word_length))
+            embeddings.append(np.frombuffer(content, "<f4", offset=slots[-1].nbytes))
+        return (
+            np.concatenate(slots).reshape(len(texts), config.max_words, config.word_length),
+            np.concatenate(embeddings).reshape(len(texts), config.max_words, of_words),
+        )
+
+    def _floats(self, method: str, texts: Texts, width: int) -> Floats:
+        found = np.frombuffer(b"".join(content for _, content in self._answers(method, texts, width)), "<f4")
         if not np.isfinite(found).all():
             raise RetvecLiteError(f"{self.artifact.path} answers with NaN or infinity. {_ADVICE}")
-        return found
+        return found.reshape(len(texts), width)
 
-    def embedding(self, text: str) -> Floats:
-        """Return the embedding of the text, float32 `[dimension]`. The file must have the signature `embed`."""
-        return np.frombuffer(self._answer("embedding", text, 4 * (self._embedding().dimension or 0)), "<f4")
+    def _answers(self, method: str, texts: Texts, width: int) -> Iterator[tuple[int, bytes]]:
+        """Yield how many texts were asked at once, and their answers: `width` numbers a text."""
+        together = max(1, min(_TEXTS, _BYTES // (4 * max(1, width))))
+        for start in range(0, len(texts), together):
+            part = texts[start : start + together]
+            yield len(part), self._request(4 * len(part) * width, _numbers_of, method, part)
 
-    def words(self, text: str) -> tuple[Ints, Floats]:
-        """Return the slots, int32 `[max_words, word_length]`, and their embeddings, float32 `[max_words, dimension]`."""
-        slots, length = self.artifact.config.max_words, self.artifact.config.word_length
-        content = self._answer("words", text, 4 * slots * (length + self._embedding().of_words))
-        words = np.frombuffer(content, "<i4", slots * length).reshape(slots, length)
-        return words, np.frombuffer(content, "<f4", offset=words.nbytes).reshape(slots, -1)
-
-    def _embedding(self) -> Signature:
-        return next(found for found in self.artifact.signatures if found.kind == EMBED)
-
-    def _answer(self, method: str, text: str, size: int) -> bytes:
-        """Return `size` bytes of numbers for a text."""
-        return self.request(size, numbers_of, method, text[: MOST_DECOMPOSED * self.artifact.config.max_chars])
-
-    def request(self, size: int, *request: object) -> bytes:
+    def _request(self, size: int, *request: object) -> bytes:
         """Return `size` bytes from the worker, which is started again where it has ended."""
         if self._worker is None:
             self.load(self.artifact)
@@ -266,10 +283,10 @@ def _load(artifact: Artifact, num_threads: int, runtime: str) -> bytes:
     return b""
 
 
-def numbers_of(method: str, text: str | Sequence[str] | Ints) -> bytes:
-    """Return what a method of the engine answers to a text or to several, in the worker process."""
+def _numbers_of(method: str, texts: Texts) -> bytes:
+    """Return what a method of the engine answers to texts, in the worker process."""
     with _explained():
-        found = getattr(_engine, method)(text)
+        found = getattr(_engine, method)(texts)
     return b"".join(part.tobytes() for part in (found if isinstance(found, tuple) else (found,)))
 
 

@@ -1,1 +1,1 @@
-"""Exported files on more than one phone: archives of any size, and the batch function of cluster engines."""
+"""Files of any size on one machine, and the function that Ray, Spark and Dask map over batches."""

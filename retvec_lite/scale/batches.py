@@ -1,71 +1,39 @@
-"""`BatchClassifier`: the function that Ray Data, Spark and Dask map over batches. Needs NumPy and a LiteRT runtime only."""
+"""`BatchClassifier`: the function that Ray Data, Spark and Dask map over batches."""
 
-import functools
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from retvec_lite.api import load
 from retvec_lite.arguments import checked
 from retvec_lite.data.rows import missing_column
 from retvec_lite.data.texts import one_column, require_strings
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import Artifact, read_artifact
-from retvec_lite.runtime.interpreters import silent_standard_error
-from retvec_lite.runtime.text_classifier import TextClassifier
-
-_MODELS: Final = 4
-"""Models that a process keeps loaded."""
-
-
-@dataclass(frozen=True)
-class _Model:
-    """An exported file and how it runs; equal `facts`, the metadata with a SHA-256, share a loaded model."""
-
-    facts: str
-    runtime: str | None
-    workers: int
-    isolated: bool
-    languages: tuple[str, ...] | None
-    artifact: Artifact = field(compare=False)
-
-
-@functools.lru_cache(maxsize=_MODELS)
-def _loaded(model: _Model) -> TextClassifier:
-    """Return the model of this process. An engine unpickles its function for each task; loading it once is enough."""
-    with silent_standard_error():  # LiteRT's C++ code tells each process about itself
-        classifier = TextClassifier(model.artifact, 1, model.runtime, model.workers, model.isolated, model.languages)
-        classifier.probabilities("")
-    return classifier
 
 
 class BatchClassifier:
     """Adds a label and its probability to each batch of texts.
 
-    It can be pickled; the copy holds the exported file, which the machines of a cluster need not have. Each process loads it
-    once, with its first batch. An instance is the function for Ray's `map_batches` and Dask's `map_partitions`, its method
-    `each` that for Spark's `mapInPandas` and `mapInArrow`.
+    It can be pickled; the copy holds the exported file, which the machines of a cluster need not have. An instance is the function for
+    Ray's `map_batches` and Dask's `map_partitions`, its method `each` that for Spark's `mapInPandas` and `mapInArrow`.
 
     A text that belongs to none of the labels, or is missing, has the label None; the probability of a missing one is NaN (null in
     Arrow). Where texts may have several labels, both columns hold lists.
 
     Args:
-        model: an exported `.tflite`.
+        model: an exported file, a trained folder, or what else `load` takes.
         text_column: column of the texts.
         label_column: column to add.
         probability_column: column to add.
         reject: give no label to texts that belong to none; otherwise every text gets one.
         workers: texts that a process answers at a time. Engines start one process for each core, hence 1.
-        runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that is installed.
-        isolated: run the model in a further process, so that a file that crashes the runtime is an error.
-        languages: the only labels to choose from, beside that of unknown texts; all by default.
+        runtime, isolated, languages: see `load`.
 
     Raises:
-        RetvecLiteError: for a file that cannot be read, or a language that is not among the labels; with the first batch for a runtime that is missing, a batch without the
+        RetvecLiteError: for a file that cannot be read or run, or a language that is not among the labels; later for a batch without the
             column of texts, with a column of the same name as an added one, or with texts that are not strings.
 
     Example:
@@ -85,49 +53,42 @@ class BatchClassifier:
         label_column: str = "label",
         probability_column: str = "probability",
         reject: bool = True,
-        workers: int = 1,
+        workers: int | None = 1,
         runtime: str | None = None,
         isolated: bool = False,
         languages: Sequence[str] | None = None,
     ) -> None:
-        languages = None if languages is None else tuple(languages)
-        artifact = read_artifact(model)
-        if languages is not None:
-            artifact.decision.limited(artifact.labels, languages)
-        facts = json.dumps(dict(artifact.metadata), sort_keys=True)
-        self._model = _Model(facts, runtime, workers, isolated, languages, artifact)
+        self.classifier = load(model, runtime=runtime, workers=workers, isolated=isolated, languages=languages)
+        self.classifier.probabilities("")  # builds the file of a trained one, so that copies have it
         self._reject = reject
         # Without rejection, only the most probable label.
-        self._several = artifact.decision.multi_label and reject
-        self.text_column = text_column
-        self.label_column = label_column
-        self.probability_column = probability_column
+        self.several = self.classifier.decision.multi_label and reject
+        self.text_column, self.label_column, self.probability_column = text_column, label_column, probability_column
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch of the same kind with label, as text, and probability, as float32.
 
         Args:
-            batch: a pandas DataFrame, an Arrow Table or RecordBatch, or a mapping of column to array; the columns are added to
-                it. Or texts alone: a pandas Series, an Arrow Array, a NumPy array or a list; the two columns are returned (for
-                the latter two as a dictionary of arrays).
+            batch: a pandas DataFrame, an Arrow Table or RecordBatch, or a mapping of column to array.
         """
         pyarrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
+        names = (self.label_column, self.probability_column)
         if pyarrow and isinstance(batch, pyarrow.Table | pyarrow.RecordBatch):
             self._check(batch.schema.names)
-            for name, column in zip(self._added, self._arrow(batch[self.text_column]), strict=True):
+            kinds = (pyarrow.string(), pyarrow.float32())
+            for name, kind, values in zip(names, kinds, self.answers(batch[self.text_column].to_pylist()), strict=True):
+                column = pyarrow.array(values, pyarrow.list_(kind) if self.several else kind)
                 batch = batch.append_column(name, column)
             return batch
-        if pyarrow and isinstance(batch, pyarrow.Array | pyarrow.ChunkedArray):
-            return pyarrow.table(dict(zip(self._added, self._arrow(batch), strict=True)))
         if pandas and isinstance(batch, pandas.DataFrame):
             self._check([str(name) for name in batch.columns])
-            return batch.assign(**self._pandas(batch[self.text_column]))
-        if pandas and isinstance(batch, pandas.Series):
-            return pandas.DataFrame(self._pandas(batch), index=batch.index)
-        if isinstance(batch, Mapping):
-            self._check(list(batch))
-            return {**batch, **self._arrays(batch[self.text_column])}
-        return self._arrays(batch)
+            return batch.assign(**dict(zip(names, self._arrays(batch[self.text_column]), strict=True)))
+        if not isinstance(batch, Mapping):
+            raise RetvecLiteError(
+                f"A batch must be a DataFrame, an Arrow table or a mapping of column to array, not {type(batch).__name__}."
+            )
+        self._check(list(batch))
+        return {**batch, **dict(zip(names, self._arrays(one_column(batch[self.text_column])), strict=True))}
 
     def each(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield each batch of an iterator with label and probability: what Spark's `mapInPandas` and `mapInArrow` call.
@@ -140,53 +101,33 @@ class BatchClassifier:
         """
         return map(self, batches)
 
-    @property
-    def _added(self) -> tuple[str, str]:
-        return self.label_column, self.probability_column
+    def answers(self, given: Iterable[object]) -> tuple[list[Any], list[Any]]:
+        """Return label and probability of each text (or lists of them); None for both where the text is missing (None, NaN, NA)."""
+        texts = [None if text is None or type(text).__name__ == "NAType" or text != text else text for text in given]  # noqa: PLR0124
+        asked = require_strings([text for text in texts if text is not None])
+        found = self.classifier.predict_many(asked, None if self.several else 1, reject=self._reject)
+        pairs: list[tuple[Any, Any]] = []
+        for text in texts:
+            if text is None:
+                pairs.append((None, None))
+            elif self.several:
+                row = next(found)
+                pairs.append(([label for label, _ in row], [probability for _, probability in row]))
+            else:
+                pairs.append(next(found)[0])
+        return [label for label, _ in pairs], [probability for _, probability in pairs]
 
     def _check(self, columns: Sequence[str]) -> None:
         if self.text_column not in columns:
             raise missing_column("the batch", self.text_column, columns, "text_column")
-        for name, option in zip(self._added, ("label_column", "probability_column"), strict=True):
-            if name in columns:
+        for option in ("label_column", "probability_column"):
+            if (name := getattr(self, option)) in columns:
                 raise RetvecLiteError(f"The batch already has a column {name!r}. Name the new one with {option}.")
 
-    def _arrow(self, texts: Any) -> tuple[Any, Any]:
-        """Return both columns for an Arrow array of texts."""
-        import pyarrow as pa
-
-        labels, probabilities = self._answers(texts.to_pylist())
-        kinds = (pa.list_(pa.string()), pa.list_(pa.float32())) if self._several else (pa.string(), pa.float32())
-        return pa.array(labels, kinds[0]), pa.array(probabilities, kinds[1])
-
-    def _pandas(self, texts: Any) -> dict[str, Any]:
-        """Return both columns for a pandas Series of texts; its index plays no role."""
-        return self._arrays(texts.astype(object).where(texts.notna(), None).tolist())
-
-    def _arrays(self, texts: Any) -> dict[str, Any]:
-        """Return both columns for a sequence of texts: labels object `[texts]`, probabilities float32 `[texts]` or object."""
-        given = texts.tolist() if isinstance(texts, np.ndarray) and texts.ndim == 1 else list(one_column(texts))
-        labels, probabilities = self._answers(given)
-        columns = [np.empty(len(labels), object), np.empty(len(labels), object if self._several else np.float32)]
-        for column, values in zip(columns, (labels, probabilities), strict=True):
-            # One by one: NumPy would make a table of lists of one length.
-            for row, value in enumerate(values):
-                column[row] = np.nan if value is None and column.dtype != object else value
-        return dict(zip(self._added, columns, strict=True))
-
-    def _answers(self, given: Sequence[object]) -> tuple[list[Any], list[Any]]:
-        """Return label and probability of each text (or lists of them); None for both where the text is missing."""
-        rows = [row for row, text in enumerate(given) if not (text is None or text != text)]  # noqa: PLR0124  # NaN
-        texts = require_strings([given[row] for row in rows])
-        labels: list[Any] = [None] * len(given)
-        probabilities: list[Any] = [None] * len(given)
-        if not texts:
-            return labels, probabilities
-        found = _loaded(self._model).predict_many(texts, None if self._several else 1, reject=self._reject)
-        for row, predictions in zip(rows, found, strict=True):
-            if self._several:
-                labels[row] = [label for label, _ in predictions]
-                probabilities[row] = [probability for _, probability in predictions]
-            else:
-                ((labels[row], probabilities[row]),) = predictions
-        return labels, probabilities
+    def _arrays(self, texts: Iterable[object]) -> Iterator[Any]:
+        """Yield both columns: labels object `[texts]`, probabilities float32 `[texts]` or object."""
+        for values, kind in zip(self.answers(texts), (object, object if self.several else np.float32), strict=True):
+            column = np.empty(len(values), kind)
+            for row, value in enumerate(values):  # NumPy would make a table of lists of one length
+                column[row] = np.nan if value is None and kind is not object else value
+            yield column

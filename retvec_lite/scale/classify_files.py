@@ -1,58 +1,33 @@
-"""`classify_files`: files of any size in, one file with labels out; all cores, flat memory, and it goes on after a kill."""
+"""`classify_files`: files of any size in, one file with labels out, in flat memory."""
 
-import contextlib
-import functools
-import hashlib
-import io
-import json
+import glob
 import os
-import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet
+import numpy as np
 
 from retvec_lite.arguments import checked
-from retvec_lite.data.decoding import READ_ERRORS
+from retvec_lite.data.decoding import explained
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, endings, format_of
 from retvec_lite.data.skipped import Skipped
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, explain_os_error, require_writable
-from retvec_lite.foreign import require_entries
-from retvec_lite.json_text import parse_json
-from retvec_lite.locks import open_locked
-from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import WorkPool, answered, available_cores, check_count
-from retvec_lite.runtime.worker import Worker, WorkerFailed
+from retvec_lite.files import require_writable
+from retvec_lite.runtime.pool import check_count
 from retvec_lite.scale.batches import BatchClassifier
-from retvec_lite.scale.output import check_output, write_output
-from retvec_lite.scale.sources import (
-    ROWS,
-    Chunk,
-    Source,
-    as_table,
-    check_columns,
-    find_sources,
-    read_chunks,
-)
+from retvec_lite.scale.output import Columns, Fields, check_output, kind_of, opened, plain_type
 from retvec_lite.terminal import Progress, watched
 
-_CUT_VERSION: Final = 3
-"""Of how files are cut into parts; another one cannot go on with earlier parts."""
+_SUFFIXES: Final = (*LABELLED, TEXT_SUFFIX)
+
+_ROWS: Final = 4096
+_CHARACTERS: Final = 16 << 20
+"""A batch ends with so many rows, or when its texts are as long together."""
 
 _WHAT: Final = "classifying (kB)"
-
-_DEATHS: Final = 3
-"""How often a process may die over a shard."""
-
-_OURS: Final = dict.fromkeys(("lock", "run.json", f"{'?' * 16}-*.parquet", "output.*", ".*.retvec-lite-new"), False)
-"""What the folder of the parts of an output holds, none of it a folder; it is removed as a whole in the end."""
-
-_SMALL: Final = 256 << 10
-"""Bytes of input that are worth a further process."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +37,10 @@ class FilesReport:
     Attributes:
         output: the file written.
         rows: in it.
-        resumed: rows of these that an earlier run had classified.
         skipped: bad rows that were left out.
         left_out: sentences about them, and about empty rows, which are always left out.
         seconds: it took.
-        workers: processes that ran.
+        workers: texts that were answered at a time.
 
     Example:
         >>> from pathlib import Path
@@ -79,7 +53,6 @@ class FilesReport:
 
     output: Path
     rows: int
-    resumed: int
     skipped: int
     left_out: tuple[str, ...]
     seconds: float
@@ -105,15 +78,14 @@ def classify_files(
     force: bool = False,
     progress: Progress | bool | None = None,
 ) -> FilesReport:
-    r"""Classify files of any size on all cores, and write one file: all columns, with label and probability beside them.
+    r"""Classify files of any size on all cores, and write one file: all columns, with label and probability behind them.
 
-    Rows keep their order. Memory does not grow with them. Finished parts are kept in the folder `OUTPUT.parts` until the output is
-    whole: after a kill the same call goes on where it was. Needs pyarrow.
+    Rows keep their order, and memory does not grow with them. The output is there when it is whole, or not at all.
 
     Args:
-        model: an exported `.tflite`.
+        model: a trained folder, an exported file, or what else `load` takes.
         inputs: files, glob patterns or folders: Parquet, CSV, TSV, JSON (Lines or an array), or text with one text a line; all but
-            Parquet may be packed (`.csv.gz`, `.jsonl.zst`). None is read twice.
+            Parquet may be packed (`.csv.gz`, `.jsonl.zst`). None is taken twice. Parquet and packed files need pyarrow.
         output: a Parquet, CSV, TSV or JSON Lines file to write; all but Parquet may be packed. A link is followed.
         text_column: column of the texts. A missing one (null) gets no label.
         label_column: column to add: text, null where a text belongs to none of the labels; lists where it may have several.
@@ -121,17 +93,17 @@ def classify_files(
         reject: give no label to texts that belong to none; otherwise every text gets one.
         delimiter: between the cells of CSV and TSV; by default recognized by the header.
         skip_bad_rows: leave out rows that cannot be read, and count them; otherwise they are an error.
-        workers: processes; by default one a core.
-        runtime: `ai-edge-litert` or `tflite-runtime`; by default the one that is installed.
-        isolated: run the model in further processes, so that a file that crashes the runtime is an error.
+        workers: texts that are answered at a time; by default one a core.
+        runtime: `ai-edge-litert` or `tflite-runtime` for a `.tflite`; by default the one that is installed.
+        isolated: run the model in worker processes, so that a file that crashes the runtime is an error.
         languages: the only labels to choose from, beside that of unknown texts; all by default.
-        force: replace an existing output, and finished parts of a run with another model or other options.
+        force: replace an existing output.
         progress: a callback (what, done, total), or True for bars on standard error.
 
     Raises:
         RetvecLiteError: for an output that exists or cannot be written, a missing column, a file of another format, one that
-            cannot be read, bad rows, and a model that cannot be loaded. Finished parts are kept.
-        ModuleNotFoundError: when pyarrow is not installed.
+            cannot be read, bad rows, and a model that cannot be loaded. No output is written then.
+        ModuleNotFoundError: when pyarrow is needed and not installed.
 
     Example:
         >>> from pathlib import Path
@@ -143,177 +115,119 @@ def classify_files(
         >>> Path("labels.jsonl").read_text()[:68]
         '{"text": "your code is 482913", "id": "007", "label": "one_time_code'
     """
-    languages = None if languages is None else tuple(languages)
     began = time.perf_counter()
     output = Path(output)
-    target = Path(os.path.realpath(output)) if output.is_symlink() else output
     check_output(output)
     require_writable(output, force)
     workers = None if workers is None else check_count("workers", workers)
     sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
     classify = BatchClassifier(
-        model,
-        text_column=text_column,
-        label_column=label_column,
-        probability_column=probability_column,
-        reject=reject,
-        runtime=runtime,
-        isolated=isolated,
-        languages=languages,
+        model, reject=reject, workers=workers, runtime=runtime, isolated=isolated, languages=languages
     )
-    classify([""])  # a model that cannot run is found out at once
+    reading = {"required": [text_column], "delimiter": delimiter, "whole": True}
+    # Outputs begin with the names of all columns. JSON is read twice for them, because its rows may differ.
+    columns: dict[str, set[Any]] = {}
     for source in sources:
-        check_columns(source, text_column, (label_column, probability_column), delimiter)
-    # A process takes a third of a second to start.
-    count = min(workers or available_cores(), 1 + sum(source.size for source in sources) // _SMALL)
-    belongs_to = _facts(model, classify, reject, delimiter, languages)
-    skipped = Skipped(skip_bad_rows)
-    chunks = functools.partial(read_chunks, text_column=text_column, skipped=skipped, delimiter=delimiter)
-    with watched(progress) as report, _work_folder(target, belongs_to, force) as folder:
-        shards, resumed = _classify(sources, chunks, folder, classify, count, report)
-        empty = classify(pa.table({text_column: pa.array([], pa.string())})).schema
-        write_output(output, target, list(shards), empty, folder, report)
-    seconds = time.perf_counter() - began
-    return FilesReport(output, sum(shards.values()), resumed, skipped.count, skipped.sentences(), seconds, count)
-
-
-def _facts(
-    model: str | os.PathLike[str],
-    classify: BatchClassifier,
-    reject: bool,
-    delimiter: str | None,
-    languages: Sequence[str] | None,
-) -> dict[str, Any]:
-    """Return all that shards depend on besides their rows, by the names that messages use.
-
-    Bad rows are no part of it: where they are an error, the shards behind the first are not made, and are not used.
-    """
-    metadata = sorted(read_artifact(model).metadata.items())
-    return {
-        "model": hashlib.sha256(repr(metadata).encode()).hexdigest()[:16],
-        "text column": classify.text_column,
-        "label column": classify.label_column,
-        "probability column": classify.probability_column,
-        "choice about texts without a label": reject,
-        "delimiter": delimiter,
-        "choice of languages": languages and sorted(languages),
-        "version of pyarrow": pa.__version__,
-        "way to cut files": [_CUT_VERSION, ROWS],
+        for name, kinds in _columns(source, Skipped(skip_bad_rows), reading).items():
+            columns.setdefault(name, set()).update(kinds)
+            if name in (label_column, probability_column):
+                option = "--label-column" if name == label_column else "--probability-column"
+                raise RetvecLiteError(f"{source} already has a column {name!r}. Name the new one with {option}.")
+    several = "several " if classify.several else ""
+    columns = (columns or {text_column: {str}}) | {
+        label_column: {f"{several}label"},
+        probability_column: {f"{several}probability"},
     }
+    size = max(1, sum(os.path.getsize(source) for source in sources) // 1000)
+    skipped, count = Skipped(skip_bad_rows), 0
+    with watched(progress) as report, opened(output, columns) as write:
+        for rows, position in _batches(sources, skipped, reading):
+            labels, probabilities = classify.answers(row[text_column] for row in rows)
+            for row, label, probability in zip(rows, labels, probabilities, strict=True):
+                row |= {label_column: label, probability_column: _short(probability)}
+            write(rows)
+            count += len(rows)
+            report(_WHAT, min(position // 1000, size), size)
+    seconds = time.perf_counter() - began
+    return FilesReport(output, count, skipped.count, skipped.sentences(), seconds, classify.classifier.workers)
 
 
-class _Job(NamedTuple):
-    """A shard to make, and how many bytes of input have been read by its end."""
-
-    path: Path
-    chunk: Chunk
-    position: int
-
-
-def _classify(
-    sources: Sequence[Source],
-    chunks: Callable[[Source], Iterator[Chunk]],
-    folder: Path,
-    classify: BatchClassifier,
-    processes: int,
-    report: Progress,
-) -> tuple[dict[Path, int], int]:
-    """Make all shards that are missing; return the rows of each, in their order, and how many rows were there already."""
-    size = sum(source.size for source in sources)
-    shards: dict[Path, int] = {}
-    resumed = 0
-
-    def jobs() -> Iterator[_Job]:
-        nonlocal resumed
-        behind = 0
-        for source in sources:
-            for chunk in chunks(source):
-                path = folder / f"{source.key}-{chunk.number:06d}.parquet"
-                shards[path] = len(chunk.content)
-                if _is_whole(path):
-                    resumed += shards[path]
-                else:
-                    yield _Job(path, chunk, behind + chunk.position)
-            behind += source.size
-
-    workers = WorkPool(Worker)
-    workers.grow(processes)
-    for position in answered(functools.partial(_make, workers, classify), jobs(), processes):
-        report(_WHAT, position // 1000, max(1, size // 1000))
-    return shards, resumed
-
-
-def _make(workers: "WorkPool[Worker]", classify: BatchClassifier, job: _Job) -> int:
-    """Make a shard in a worker process, and again where the process dies."""
-    for _ in range(_DEATHS):
-        with workers.borrow() as worker:
-            try:
-                worker.ask(write_shard, job.path, job.chunk, classify, size=0)
-                return job.position
-            except WorkerFailed:
-                worker.restart()
-    raise RetvecLiteError(
-        "Worker processes were killed three times in a row, perhaps for want of memory. Finished parts are kept: "
-        "repeat the command with fewer --workers."
-    )
-
-
-@contextlib.contextmanager
-def _work_folder(output: Path, belongs_to: Mapping[str, Any], force: bool = False) -> Iterator[Path]:
-    """Lock and yield the work folder of an output, made if missing. It stays when the block raises, for the next run.
-
-    `belongs_to` is what `_facts` returns; with `force`, shards that belong to another run are removed.
+def find_sources(inputs: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
+    """Return the files that paths, patterns and folders name, in their order, none twice.
 
     Raises:
-        RetvecLiteError: when another process uses it, its shards belong to another run, or it cannot be written.
+        RetvecLiteError: for a file that is missing, of another format or the output, a pattern or folder without files.
     """
-    path = output.with_name(f"{output.name}.parts")
-    try:
-        require_entries(path, _OURS, only=True)
-        path.mkdir(parents=True, exist_ok=True)
-        lock = open_locked(path / "lock")
-    except OSError as error:
-        raise explain_os_error(error, output) from error
-    with contextlib.ExitStack() as held:
-        held.callback(os.close, lock)
-        run = path / "run.json"
-        if not run.exists() and (found := [part for part in path.glob("[!.]*") if part.name != "lock"]):
-            raise RetvecLiteError(f"{found[0]} is not ours: no run of this command left it. Move it away.")
-        if run.exists():
-            try:
-                before = parse_json(run.read_bytes(), run)
-            except (OSError, RetvecLiteError):
-                before = {}
-            before = before if isinstance(before, dict) else {}
-            other = next((name for name, value in belongs_to.items() if before.get(name) != value), None)
-            if other and not force:
-                raise RetvecLiteError(
-                    f"{path} holds the parts of a run with another {other}. Repeat its command, or begin again with --force (in "
-                    "Python: force=True)."
-                )
-            if other:
-                for pattern in ("*.parquet", "output.*"):
-                    for part in path.glob(pattern):
-                        part.unlink()
-                run.unlink()  # last: without it, shards would be taken for those of this run
-        if not run.exists():
-            atomic_write(run, json.dumps(belongs_to).encode(), follow=False)
-        yield path
-    shutil.rmtree(path, ignore_errors=True)
+    found: dict[str, Path] = {}
+    for given in inputs:
+        if not isinstance(given, str | os.PathLike):
+            raise RetvecLiteError(f"The name of a file must be a string or a path, not {given!r:.40}.")
+        name = os.fspath(given)
+        if os.path.isdir(name):
+            files = sorted(path for path in Path(name).rglob("*") if path.is_file() and _is_data(path, Path(name)))
+            if not files:
+                raise RetvecLiteError(f"The folder {name} has no file whose name ends in {endings(_SUFFIXES)}.")
+        elif glob.has_magic(name) and not os.path.lexists(name):
+            files = [path for path in map(Path, sorted(glob.glob(name, recursive=True))) if not path.is_dir()]
+            if not files:
+                raise RetvecLiteError(f"No file matches {name}.")
+        else:
+            files = [Path(name)]
+        for file in files:
+            check_suffix(file, _SUFFIXES, "an input file")
+            real = os.path.realpath(file)
+            if real == os.path.realpath(output):
+                raise RetvecLiteError(f"{file} is an input, too. Choose another output.")
+            found.setdefault(real, file)
+    if not found:
+        raise RetvecLiteError("No input files.")
+    return list(found.values())
 
 
-def write_shard(path: Path, chunk: Chunk, classify: BatchClassifier) -> bytes:
-    """Classify a chunk and write it, in a worker process, which answers nothing."""
-    content = io.BytesIO()
-    pa.parquet.write_table(classify(as_table(chunk, classify.text_column)), content)
-    atomic_write(path, content.getbuffer(), follow=False)
-    return b""
+def _is_data(path: Path, folder: Path) -> bool:
+    # Spark and others leave _SUCCESS, _temporary and .crc files beside their parts.
+    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    return not hidden and format_of(path)[0] in _SUFFIXES
 
 
-def _is_whole(path: Path) -> bool:
-    """Return whether a shard is there, and not so damaged that it must be made again."""
-    try:
-        pa.parquet.read_metadata(path)
-    except READ_ERRORS:
-        return False
-    return True
+def _columns(source: Path, skipped: Skipped, reading: dict[str, Any]) -> Columns:
+    """Return the columns of a file; of JSON, those of all rows."""
+    with explained(source), Rows(source, skipped=skipped, **reading) as rows:
+        names = rows.columns or [*reading["required"]] * (format_of(source)[0] == TEXT_SUFFIX)
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise RetvecLiteError(f"The column {twice!r} appears twice in {source}. Rename one of them.")
+        if rows.schema is not None:
+            text, *_ = reading["required"]
+            return {field.name: {str if field.name == text else plain_type(field.type)} for field in rows.schema}
+        found: dict[str, set[Any]] = {name: {str} for name in names}
+        for row in () if names else rows:
+            for name, value in row.fields.items():
+                kinds = found.setdefault(name, set())
+                if value is not None:
+                    kinds.add(kind_of(value))
+        return found
+
+
+def _batches(sources: Sequence[Path], skipped: Skipped, reading: dict[str, Any]) -> Iterator[tuple[list[Fields], int]]:
+    """Yield some rows after the other, and how many bytes have been read by then."""
+    behind = 0
+    for source in sources:
+        with explained(source), Rows(source, skipped=skipped, **reading) as rows:
+            batch: list[Fields] = []
+            characters = 0
+            for row in rows:
+                batch.append(row.fields)
+                characters += len(row.fields[reading["required"][0]] or "")
+                if len(batch) == _ROWS or characters >= _CHARACTERS:
+                    yield batch, behind + rows.position
+                    batch, characters = [], 0
+            yield batch, behind + rows.position
+        behind += os.path.getsize(source)
+
+
+def _short(probability: Any) -> Any:
+    """Return a float32, or a list of them, with the fewest digits that mean it."""
+    if isinstance(probability, list):
+        return [_short(one) for one in probability]
+    return None if probability is None else float(str(np.float32(probability)))

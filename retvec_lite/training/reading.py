@@ -26,7 +26,7 @@ from retvec_lite.contract import (
     composed,
     visible_characters,
 )
-from retvec_lite.runtime.library import NOT_BUILT, is_built
+from retvec_lite.runtime import NOT_BUILT, is_built
 from retvec_lite.runtime.native import normal_forms
 from retvec_lite.terminal import Progress, silent
 

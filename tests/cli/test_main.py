@@ -18,8 +18,8 @@ from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_metadata, tiny
 
 import retvec_lite
 from retvec_lite import __main__ as cli
+from retvec_lite import runtime as library
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime import library
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_help_names_every_command_and_imports_none(main: Main) -> None:
         "except SystemExit: print([m for m in sys.modules if m == 'numpy' or m.startswith('retvec_lite.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    light = ("errors", "runtime", "runtime.library", "version", "__main__")
+    light = ("errors", "runtime", "version", "__main__")
     assert done.stdout.splitlines()[-1] == str([f"retvec_lite.{name}" for name in light])
 
 

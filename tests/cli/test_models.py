@@ -35,9 +35,9 @@ def test_a_trained_folder_is_classified_with_explained_and_evaluated(main: Main,
     found = json.loads(output)
     assert code == 0 and found["predictions"][0]["label"] == "alarm" and found["why"]["label"] == "alarm"
     code, output, errors = main("classify", str(places / "trained"), "--input", str(places / "data.csv"))
-    assert code == 0 and [line.split("\t")[0] for line in output.splitlines()] == LABELS and "1 at a time" in errors
+    assert code == 0 and [line.split("\t")[0] for line in output.splitlines()] == LABELS and "12 texts" in errors
     code, output, _ = main("evaluate", str(places / "trained"), "--data", str(places / "data.csv"), "--json")
-    assert code == 0 and json.loads(output)["accuracy"] == 1.0 and json.loads(output)["runtime"] == "tensorflow"
+    assert code == 0 and json.loads(output)["accuracy"] == 1.0 and json.loads(output)["runtime"] == "retvec-lite"
 
 
 def test_the_weights_themselves_are_loaded(places: Path) -> None:
@@ -45,20 +45,12 @@ def test_the_weights_themselves_are_loaded(places: Path) -> None:
         assert isinstance(rl.load(places / path), rl.Classifier)
 
 
-def test_options_of_exported_files_are_refused_beside_a_trained_folder(main: Main, places: Path) -> None:
+def test_options_of_a_tflite_are_refused_beside_a_trained_folder(main: Main, places: Path) -> None:
     folder = str(places / "trained")
-    for options in (
-        {"num_threads": 2},
-        {"runtime": "ai-edge-litert"},
-        {"workers": 1},
-        {"isolated": True},
-        {"languages": ()},
-    ):
-        with pytest.raises(rl.RetvecLiteError, match=f"^Only exported files take {next(iter(options))}: export the tr"):
-            rl.load(folder, **options)  # type: ignore[arg-type]
-    code, _, error = main("classify", folder, "--isolated", "--languages", "alarm", "hi")
-    assert code == 2 and "Only exported files take isolated and languages: export" in error
-    assert main("evaluate", folder, "--data", str(places / "data.csv"), "--isolated")[0] == 2
+    code, _, error = main("classify", folder, "--runtime", "ai-edge-litert", "hi")
+    assert code == 2 and "Only a .tflite takes runtime" in error
+    code, output, _ = main("classify", folder, "--isolated", "--languages", "alarm", "hi")
+    assert code == 0 and output.startswith(("alarm\t1.0000", "unknown\t"))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scripts import RUNTIMES, Outputs, Run, run_script
 
-from retvec_lite.runtime import library
+from retvec_lite import runtime as library
 from tools.build_engine import build, compiler
 
 

@@ -125,11 +125,10 @@ def test_an_app_can_test_itself_with_golden_json(runtime: str) -> None:
     program = """
 import json, sys
 from pathlib import Path
-from retvec_lite import TextClassifier
 golden = json.loads(Path(sys.argv[1], "golden.json").read_text(encoding="utf-8"))
 recipes = sys.argv[3:]
 for recipe in recipes:
-    classifier = TextClassifier.load(Path(sys.argv[1], f"classifier-{recipe}.tflite"), runtime=sys.argv[2])
+    classifier = rl.load(Path(sys.argv[1], f"classifier-{recipe}.tflite"), runtime=sys.argv[2])
     for case in golden["cases"]:
         if case["text"] is None:
             continue

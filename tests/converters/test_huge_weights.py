@@ -14,7 +14,6 @@ from retvec_lite.classifier import Classifier
 from retvec_lite.converters.tflite import pack, read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 TEXTS = ["where is my parcel?", ""]
 
@@ -56,7 +55,7 @@ def test_an_exported_file_never_answers_nan(tmp_path: Path, value: float, isolat
             buffer.data = np.full(len(buffer.data) // 4, value, np.float32).view(np.uint8)
     repacked(path, pack(edited))
     with pytest.raises(RetvecLiteError):
-        TextClassifier.load(path, isolated=isolated).probabilities(TEXTS)
+        rl.load(path, isolated=isolated).probabilities(TEXTS)
 
 
 def test_an_export_of_such_a_classifier_is_refused(tmp_path: Path) -> None:

@@ -57,10 +57,10 @@ def reference(name: str, row: np.ndarray, own: dict[str, np.ndarray]) -> np.ndar
 def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> None:
     config = CASES[name].encoder
     row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
-    found = engines[name].table_of(row[None])[0]
+    found = engines[name].probabilities(row[None])[0]
     np.testing.assert_allclose(found, reference(name, row, weights[name]), atol=BOUND)
     if not isinstance(CASES[name].head, NgramHead):
-        slots, _ = engines[name].words_of(row.view(np.uint32))
+        slots = engines[name].words(row[None])[0][0]
         np.testing.assert_array_equal(slots, contract.words(row, config))
 
 
@@ -68,7 +68,7 @@ def test_every_form_and_lookalike_is_read_as_the_contract_says(engines) -> None:
     config = CASES["pool"].encoder
     for code in sorted({*compatibility_forms(), *lookalikes()}):
         row = padded([ord("a"), code, ord("b")], config.max_chars)
-        slots, _ = engines["pool"].words_of(row.view(np.uint32))
+        slots = engines["pool"].words(row[None])[0][0]
         np.testing.assert_array_equal(slots, contract.words(row, config), err_msg=f"U+{code:04X}")
 
 
@@ -76,12 +76,12 @@ def test_every_form_and_lookalike_is_read_as_the_contract_says(engines) -> None:
 def test_words_and_texts_have_the_embedding_of_the_reference(name: str, engines, weights) -> None:
     config, own = CASES[name].encoder, weights[name]
     for text in ("wkae me up at half past six", "我的包裹在哪里? 🙂", "x" * 40, ""):
-        slots, found = engines[name].words(text)
+        slots, found = (part[0] for part in engines[name].words([text]))
         right = reference_network.embed(contract.bits(slots), own) * (slots[:, :1] != 0)
         np.testing.assert_allclose(found, right, atol=BOUND)
         total = right.sum(axis=0)
         np.testing.assert_allclose(
-            engines[name].embedding(text), total / max(np.linalg.norm(total), 1e-9), atol=BOUND, err_msg=text
+            engines[name].embeddings([text])[0], total / max(np.linalg.norm(total), 1e-9), atol=BOUND, err_msg=text
         )
     assert found.shape == (config.max_words, config.word_length * BITS if name == "raw" else 20)
 
@@ -108,8 +108,8 @@ def test_any_sentence_has_the_meaning_of_the_reference(name: str, engines, weigh
     model, own = CASES[name], weights[name]
     row = contract.codepoints(text, model.encoder.max_chars)
     right = text_vector(row, model.encoder, model.meaning, own)
-    np.testing.assert_allclose(engines[name].meaning_of(row.view(np.uint32)), right, atol=1e-6)
-    np.testing.assert_allclose(engines[name].table_of(row[None])[0], reference(name, row, own), atol=BOUND)
+    np.testing.assert_allclose(engines[name].meanings(row[None])[0], right, atol=1e-6)
+    np.testing.assert_allclose(engines[name].probabilities(row[None])[0], reference(name, row, own), atol=BOUND)
 
 
 @pytest.mark.parametrize("name", MEANINGS[:2])
@@ -122,7 +122,7 @@ def test_meaning_stands_behind_the_embedding(name: str, engines, weights) -> Non
         meant = text_vector(row, model.encoder, model.meaning, own)
         assert meant.any() == text.startswith("where")
         np.testing.assert_allclose(
-            engines[name].embedding(text), text_embedding(spelled, meant), atol=BOUND, err_msg=text
+            engines[name].embeddings([text])[0], text_embedding(spelled, meant), atol=BOUND, err_msg=text
         )
 
 
@@ -132,13 +132,13 @@ def test_long_texts_are_read_in_windows(name: str, engines) -> None:
     for length in (47, 48, 49, 97, 150, 700, 1700, 20_000):
         text = composed("".join(draw.choice("ab cd. e! f? é  \u3000我") for _ in range(length)), length)
         windows = cut_windows(text, model.encoder)
-        rows = np.stack([engine.probabilities(window) for window in windows])
+        rows = engine.probabilities(windows)
         right = combine(rows, model.labels, model.decision) if len(rows) > 1 else rows[0]
         # All of it is passed, which the engine cuts as `read_limit` says.
-        np.testing.assert_allclose(engine.probabilities(text), right, atol=1e-6, err_msg=f"{length}")
+        np.testing.assert_allclose(engine.probabilities([text])[0], right, atol=1e-6, err_msg=f"{length}")
         if len(windows) > 1:
-            right = mean_embedding(np.stack([engine.embedding(window) for window in windows]))
-            np.testing.assert_allclose(engine.embedding(text), right, atol=1e-6)
+            right = mean_embedding(np.stack([engine.embeddings([window])[0] for window in windows]))
+            np.testing.assert_allclose(engine.embeddings([text])[0], right, atol=1e-6)
 
 
 class Span(ctypes.Structure):
@@ -161,7 +161,7 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
         text = unicodedata.normalize("NFC", golden)[: read_limit(model.encoder)]
         if any(unicodedata.category(char) != unicodedata.ucd_3_2_0.category(char) for char in text):
             continue  # the engine knows the marks of Unicode 3.2, as every Python does
-        right = explain(engine.table, model.labels, text, None, model.encoder.max_chars)
+        right = explain(engine.probabilities, model.labels, text, None, model.encoder.max_chars)
         codes = np.array([ord(char) for char in text], np.uint32)
         count = call(engine._engine, codes.ctypes.data, codes.size, -1, spans, len(spans))
         assert [(span.start, span.end) for span in spans[:count]] == [(span.start, span.end) for span in right.spans]
@@ -174,11 +174,11 @@ def test_words_that_were_seen_give_the_same_bits(engines, library: Path, tmp_pat
     draw = random.Random(5)
     words = ["".join(draw.choice("abcé我🙂") for _ in range(draw.randint(1, 17))) for _ in range(3000)]
     texts = [" ".join(draw.choices(words, k=draw.randint(0, 9))) for _ in range(3000)]
-    known = engines["cnn"].table(texts + texts)
+    known = engines["cnn"].probabilities(texts + texts)
     for text in draw.sample(texts, 40):
         fresh = engine_of(file_of("cnn"), tmp_path, library)
-        np.testing.assert_array_equal(fresh.probabilities(text), known[texts.index(text)])
-        np.testing.assert_array_equal(fresh.probabilities(text), known[len(texts) + texts.index(text)])
+        np.testing.assert_array_equal(fresh.probabilities([text])[0], known[texts.index(text)])
+        np.testing.assert_array_equal(fresh.probabilities([text])[0], known[len(texts) + texts.index(text)])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -188,4 +188,4 @@ def test_four_bits(name: str, library: Path, tmp_path: Path) -> None:
     config = CASES[name].encoder
     for text in ("wkae me up", "我的包裹在哪里", "a b c d e f g h i j"):
         row = contract.codepoints(text, config.max_chars)
-        np.testing.assert_allclose(engine.table_of(row[None])[0], reference(name, row, own), atol=BOUND)
+        np.testing.assert_allclose(engine.probabilities(row[None])[0], reference(name, row, own), atol=BOUND)

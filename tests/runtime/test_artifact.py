@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_artifact import LABELS, MODEL, tiny_artifact, tiny_metadata
 
+import retvec_lite as rl
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 LABELS_TXT = "".join(f"{label}\n" for label in LABELS)
 NEWER = CONTRACT_VERSION + 1
@@ -32,7 +32,7 @@ def model_path(tmp_path: Path) -> Path:
 
 def test_a_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match=r"No \.tflite file in .*\. Name an exported file"):
-        TextClassifier.load(tmp_path)
+        rl.load(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, p
     path = tmp_path / "bad.tflite"
     path.write_bytes(content)
     with pytest.raises(RetvecLiteError) as caught:
-        TextClassifier.load(path)
+        rl.load(path)
     message = str(caught.value)
     assert part in message and str(path) in message and message.endswith(".") and "\n" not in message
 
@@ -76,13 +76,13 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, p
 def test_the_version_of_the_encoder_alone_counts_too(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").write_bytes(tiny_artifact(encoder={**EncoderConfig().to_dict(), "contract_version": NEWER}))
     with pytest.raises(RetvecLiteError, match=f"version is {NEWER}"):
-        TextClassifier.load(tmp_path / "m.tflite")
+        rl.load(tmp_path / "m.tflite")
 
 
 def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
     for path in (tmp_path / "no.tflite", tmp_path):
         with pytest.raises(RetvecLiteError) as caught:
-            TextClassifier.load(path)
+            rl.load(path)
         assert str(path) in str(caught.value)
 
 
@@ -132,7 +132,7 @@ def test_a_model_with_another_interface_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.tflite"
     path.write_bytes(tiny_artifact(encoder=EncoderConfig(max_chars=33, max_words=8).to_dict()))
     with pytest.raises(RetvecLiteError, match=r"\(1, 33\).*\(1, 32\)"):
-        TextClassifier.load(path)
+        rl.load(path)
 
 
 def test_the_metadata_survives_unzip_and_the_model_its_identifier(model_path: Path) -> None:
@@ -154,4 +154,4 @@ def test_members_packed_in_another_way_are_refused(tmp_path: Path) -> None:
     content[60:70] = bytes(10)
     (tmp_path / "m.tflite").write_bytes(MODEL + content)
     with pytest.raises(RetvecLiteError, match="did not export it"):
-        TextClassifier.load(tmp_path / "m.tflite")
+        rl.load(tmp_path / "m.tflite")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
+import retvec_lite as rl
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.explanation import explain, find_parts, leave_out
-from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.windows import read_limit
 
 PARTS = json.loads((Path(__file__).parents[1] / "data" / "parts.json").read_text("utf-8"))
@@ -28,10 +28,10 @@ TEXTS = st.text(
 
 
 @pytest.fixture(scope="module")
-def classifier(tmp_path_factory: pytest.TempPathFactory) -> TextClassifier:
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> rl.Classifier:
     path = tmp_path_factory.mktemp("model") / "tiny.tflite"
     path.write_bytes(tiny_artifact())
-    return TextClassifier.load(path)
+    return rl.load(path)
 
 
 @pytest.mark.parametrize(("text", "parts"), PARTS, ids=[ascii(text) for text, _ in PARTS])
@@ -72,7 +72,7 @@ def test_leaving_a_word_out_leaves_the_others_as_they_are(text: str) -> None:
         assert len(after) <= len(before) + 1
 
 
-def test_a_weight_is_the_fall_of_the_log_probability(classifier: TextClassifier) -> None:
+def test_a_weight_is_the_fall_of_the_log_probability(classifier: rl.Classifier) -> None:
     text = "12 A  x\n7"
     found = classifier.explain(text)
     assert found.label == "digits" and found.probability == pytest.approx(tiny_probabilities(text)[0], abs=1e-6)
@@ -84,14 +84,14 @@ def test_a_weight_is_the_fall_of_the_log_probability(classifier: TextClassifier)
         assert type(span.weight) is float and span.weight == pytest.approx(fall, abs=1e-5)
 
 
-def test_another_label_can_be_explained(classifier: TextClassifier) -> None:
+def test_another_label_can_be_explained(classifier: rl.Classifier) -> None:
     found = classifier.explain("12 A", "CAPITALS")
     assert found.label == "CAPITALS" and found.probability == pytest.approx(tiny_probabilities("12 A")[1], abs=1e-6)
     weights = {span.text: span.weight for span in found.spans}
     assert weights["A"] > 0.4 and weights["12"] < -0.4
 
 
-def test_the_words_of_all_windows_are_explained(classifier: TextClassifier) -> None:
+def test_the_words_of_all_windows_are_explained(classifier: rl.Classifier) -> None:
     """Leaving a word out must not move the words of other windows."""
     text = "xx " * 14 + "7777 " + "xx " * 14
     found = classifier.explain(text)
@@ -101,12 +101,12 @@ def test_the_words_of_all_windows_are_explained(classifier: TextClassifier) -> N
     assert weights.pop(14) > 0.5 and weights == pytest.approx([0.0] * 28, abs=1e-6)
 
 
-def test_only_what_the_model_reads_is_explained(classifier: TextClassifier) -> None:
+def test_only_what_the_model_reads_is_explained(classifier: rl.Classifier) -> None:
     limit = read_limit(classifier.config)
     assert classifier.explain("x" * 31 + " " + "y" * (limit - 33) + " 777").spans[-1].end == limit - 1
 
 
-def test_a_text_without_words_has_a_label_and_no_spans(classifier: TextClassifier) -> None:
+def test_a_text_without_words_has_a_label_and_no_spans(classifier: rl.Classifier) -> None:
     for text in ("", " \0\u2003"):
         assert classifier.explain(text) == (LABELS[2], classifier.predict(text)[0].probability, [])
 
@@ -119,14 +119,14 @@ def test_a_probability_of_zero_is_no_error() -> None:
     assert [span.weight for span in found.spans[::2]] == [0.0, 0.0]
 
 
-def test_what_cannot_be_explained_is_refused(classifier: TextClassifier) -> None:
+def test_what_cannot_be_explained_is_refused(classifier: rl.Classifier) -> None:
     with pytest.raises(RetvecLiteError, match="'horses' is not one of this classifier's labels"):
         classifier.explain("12", "horses")
     with pytest.raises(RetvecLiteError, match="must be a string"):
         classifier.explain(["12"])  # type: ignore[arg-type]
 
 
-def test_an_isolated_classifier_explains_the_same(classifier: TextClassifier, tmp_path: Path) -> None:
+def test_an_isolated_classifier_explains_the_same(classifier: rl.Classifier, tmp_path: Path) -> None:
     path = tmp_path / "tiny.tflite"
     path.write_bytes(tiny_artifact())
-    assert TextClassifier.load(path, isolated=True).explain("12 A x") == classifier.explain("12 A x")
+    assert rl.load(path, isolated=True).explain("12 A x") == classifier.explain("12 A x")

@@ -10,8 +10,8 @@ import pytest
 import retvec_lite as rl
 from retvec_lite.__main__ import main
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime import is_built
 from retvec_lite.runtime.hub import fetch
-from retvec_lite.runtime.library import is_built
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -71,7 +71,7 @@ def test_what_was_fetched_classifies(capsys: pytest.CaptureFixture[str]) -> None
     if not is_built():
         pytest.skip("The C engine is not built")
     assert rl.load("hf://me/parcels").predict("play jazz", top=1)[0].label == "music"
-    assert rl.TextClassifier.load("hf://me/parcels").predict("play jazz", top=1)[0].label == "music"
+    assert rl.load("hf://me/parcels").predict("play jazz", top=1)[0].label == "music"
     assert main(["classify", "hf://me/parcels", "play jazz"]) == 0
     assert "music" in capsys.readouterr().out
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from light import run_python
 from tiny_artifact import MAX_CHARS, MODEL
 
+import retvec_lite as rl
 from retvec_lite import contract
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
 from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
-from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.runtime.worker import Job, run_models, worker_command
 
 needs_litert = pytest.mark.skipif(
@@ -37,7 +37,7 @@ def test_rows_of_code_points_are_those_of_the_reference(texts: list[str]) -> Non
 
 # --- the choice of a runtime -----------------------------------------------------------------------------------------
 
-CLASSIFY = "import sys, retvec_lite; c = retvec_lite.TextClassifier.load(sys.argv[1], runtime={runtime!r}); "
+CLASSIFY = "import sys, retvec_lite; c = retvec_lite.load(sys.argv[1], runtime={runtime!r}); "
 REPORT = "print(c.runtime, c.predict('12 A')[0].label, sorted({'ai_edge_litert', 'tflite_runtime'} & set(sys.modules)))"
 
 
@@ -64,7 +64,7 @@ def test_a_loaded_tflite_runtime_is_used_again(tiny_model: str) -> None:
 @needs_tflite_runtime
 def test_two_runtimes_never_share_a_process(tiny_model: str) -> None:
     for first, second in (("ai-edge-litert", "tflite-runtime"), ("tflite-runtime", "ai-edge-litert")):
-        code = CLASSIFY.format(runtime=first) + "c.load(sys.argv[1], runtime=sys.argv[2])"
+        code = CLASSIFY.format(runtime=first) + "retvec_lite.load(sys.argv[1], runtime=sys.argv[2])"
         done = run_python(code, tiny_model, second)
         assert f"{second} cannot be used in this process, because {first} is already loaded" in done.stderr
 
@@ -74,9 +74,9 @@ def test_no_runtime_at_all_gives_one_sentence(tiny_model: str, monkeypatch: pyte
     for package in interpreters.RUNTIMES.values():
         monkeypatch.delitem(sys.modules, package, raising=False)
     with pytest.raises(RetvecLiteError, match="pip install ai-edge-litert"):
-        TextClassifier.load(tiny_model)
+        rl.load(tiny_model)
     with pytest.raises(RetvecLiteError, match="pip install tflite-runtime"):
-        TextClassifier.load(tiny_model, runtime="tflite-runtime")
+        rl.load(tiny_model, runtime="tflite-runtime")
 
 
 def test_installed_runtimes_are_listed_with_versions() -> None:

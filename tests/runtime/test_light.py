@@ -5,7 +5,7 @@ from light import loaded_after, run_python
 
 import retvec_lite
 
-MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.text_classifier", ".data.typos", ".data.dataset", ".data.scores", ".data.calibration", ".data.plots", ".decision", ".runtime.predictor", ".data.texts", ".files", ".__main__")  # fmt: skip
+MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.pool", ".data.typos", ".data.dataset", ".data.scores", ".data.calibration", ".data.plots", ".decision", ".runtime.answers", ".classifier", ".api", ".data.texts", ".files", ".__main__")  # fmt: skip
 
 
 def test_importing_loads_nothing_heavy() -> None:
@@ -35,7 +35,7 @@ def test_importing_the_package_imports_nothing() -> None:
 
 
 def test_classifying_imports_numpy_and_one_runtime_alone(tiny_model: str) -> None:
-    loaded = loaded_after(f"import retvec_lite; retvec_lite.TextClassifier.load({tiny_model!r}).predict('a')")
+    loaded = loaded_after(f"import retvec_lite; retvec_lite.load({tiny_model!r}).predict('a')")
     assert loaded in (["ai_edge_litert"], ["tflite_runtime"])
 
 

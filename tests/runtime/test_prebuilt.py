@@ -85,9 +85,9 @@ ENDINGS = (
 
 
 @pytest.fixture(scope="module")
-def detector() -> rl.TextClassifier:
+def detector() -> rl.Classifier:
     found = rl.load("language")
-    assert isinstance(found, rl.TextClassifier)
+    assert isinstance(found, rl.Classifier)
     return found
 
 
@@ -96,7 +96,7 @@ SURE = ("hi", "hello", "thanks", "ja klar", "hola, ¿qué tal?", "god morgon", "
 """Those of them that must be right, whatever else changes."""
 
 
-def test_everyday_words_have_their_language(detector: rl.TextClassifier) -> None:
+def test_everyday_words_have_their_language(detector: rl.Classifier) -> None:
     pairs = [(text, tag) for tag, texts in GREETINGS.items() for text in texts.split("; ")]
     assert len(pairs) >= 100
     found = [answers[0].label for answers in detector.predict([text for text, _ in pairs], top=1)]
@@ -107,24 +107,24 @@ def test_everyday_words_have_their_language(detector: rl.TextClassifier) -> None
 
 
 @pytest.mark.parametrize("text", NO_LANGUAGE)
-def test_what_is_no_language_has_no_label(detector: rl.TextClassifier, text: str) -> None:
+def test_what_is_no_language_has_no_label(detector: rl.Classifier, text: str) -> None:
     assert detector.predict(text, top=1)[0].label is None
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_endings_say_nothing(detector: rl.TextClassifier, ending: str) -> None:
+def test_endings_say_nothing(detector: rl.Classifier, ending: str) -> None:
     texts = [text.rstrip("?") for texts in GREETINGS.values() for text in texts.split("; ")]
     plain, ended = detector.probabilities(texts), detector.probabilities([text + ending for text in texts])
     np.testing.assert_array_equal(plain, ended)
 
 
-def test_sites_keep_the_language(detector: rl.TextClassifier) -> None:
+def test_sites_keep_the_language(detector: rl.Classifier) -> None:
     pairs = [(text, tag) for tag, texts in GREETINGS.items() for text in texts.split("; ")]
     found = detector.predict([f"{text} www.example.com" for text, _ in pairs], top=1)
     assert np.mean([answer[0].label == tag for answer, (_, tag) in zip(found, pairs, strict=True)]) >= 0.8
 
 
-def test_disguised_letters_are_read(detector: rl.TextClassifier) -> None:
+def test_disguised_letters_are_read(detector: rl.Classifier) -> None:
     for text, tag in (
         ("ｄａｎｋｅ ｓｃｈöｎ", "de"),
         ("𝐛𝐨𝐧𝐣𝐨𝐮𝐫", "fr"),
@@ -143,7 +143,7 @@ def test_only_the_languages_of_an_app() -> None:
         rl.load("language", languages=["zh"])
 
 
-def test_typos_and_case_keep_the_language(detector: rl.TextClassifier) -> None:
+def test_typos_and_case_keep_the_language(detector: rl.Classifier) -> None:
     for text, tag in (
         ("Wheer is teh naerest staiton?", "en"),
         ("WO IST DER BAHNHOF?", "de"),
@@ -154,7 +154,7 @@ def test_typos_and_case_keep_the_language(detector: rl.TextClassifier) -> None:
     assert detector.predict("請問車站在哪裡？", top=1)[0].label == "zh-Hant"
 
 
-def test_decomposed_text_is_the_same_text(detector: rl.TextClassifier) -> None:
+def test_decomposed_text_is_the_same_text(detector: rl.Classifier) -> None:
     both = detector.probabilities(["người Việt Nam", unicodedata.normalize("NFD", "người Việt Nam")])
     np.testing.assert_array_equal(*both)
 

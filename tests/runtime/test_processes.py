@@ -1,4 +1,4 @@
-"""A `TextClassifier` in many processes: pickled, in pools, and after `fork()` while other threads predict."""
+"""A `Classifier` in many processes: pickled, in pools, and after `fork()` while other threads predict."""
 
 import importlib.util
 import os

@@ -1,6 +1,5 @@
 """A .retvec whose metadata say otherwise than its engine is refused in a sentence, however it is opened."""
 
-import dataclasses
 import json
 import shutil
 import struct
@@ -13,15 +12,15 @@ import numpy as np
 import pytest
 from engine_exports import model_of
 
+import retvec_lite as rl
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.verify import verify
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime import is_built
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.isolated_native import IsolatedNative
-from retvec_lite.runtime.library import is_built
-from retvec_lite.runtime.native import NativeEngine
+from retvec_lite.runtime.native import NATIVE, NativeEngine
 from retvec_lite.runtime.retvec_file import SECTIONS, SETTINGS, checksum, sections_of, to_file
-from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.runtime.worker import IsolatedEngine
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="the engine is not built")
 
@@ -133,7 +132,7 @@ def test_load_refuses(bad: Path, isolated: bool) -> None:
     with pytest.raises(
         RetvecLiteError, match=f"{NAME}.*(Export the model again|the label .* control|different labels)"
     ):
-        TextClassifier.load(bad / NAME, isolated=isolated)
+        rl.load(bad / NAME, isolated=isolated)
 
 
 @pytest.mark.parametrize("bad", ["setting max_chars", "order of labels", "dimension"], indirect=True)
@@ -156,29 +155,18 @@ def test_the_command_line_says_it_in_a_sentence(kind: str, command: str, folder:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "fields", [{"labels": ("a", "b")}, {"config": {"word_length": 12}}, {"config": {"contract_version": 1}}]
-)
-def test_the_engine_itself_refuses_other_facts(fields: dict, folder: Path) -> None:
-    artifact = read_artifact(folder / NAME)
-    config = dataclasses.replace(artifact.config, **fields.get("config", {}))
-    labels = fields.get("labels", artifact.labels)
-    with pytest.raises(RetvecLiteError, match="do not agree on"):
-        NativeEngine(dataclasses.replace(artifact, labels=labels, config=config))
-
-
 def test_a_worker_answers_the_same_and_its_crash_is_an_error(folder: Path) -> None:
     artifact = read_artifact(folder / NAME)
-    here, there = NativeEngine(artifact), IsolatedNative(artifact)
+    here, there = NativeEngine(artifact), IsolatedEngine(artifact, 1, NATIVE)
     texts = ["where is my parcel", "", "\ud800 x"]
-    np.testing.assert_array_equal(there.table(texts), here.table(texts))
+    np.testing.assert_array_equal(there.probabilities(texts), here.probabilities(texts))
     rows = np.arange(3 * artifact.config.max_chars, dtype=np.int32).reshape(3, -1)
-    np.testing.assert_array_equal(there.table_of(rows), here.table_of(rows))
-    np.testing.assert_array_equal(there.embeddings_of(rows), here.embeddings_of(rows))
-    for found, right in zip(there.tables_of_words(rows), here.tables_of_words(rows), strict=True):
+    np.testing.assert_array_equal(there.probabilities(rows), here.probabilities(rows))
+    np.testing.assert_array_equal(there.embeddings(rows), here.embeddings(rows))
+    for found, right in zip(there.words(rows), here.words(rows), strict=True):
         np.testing.assert_array_equal(found, right)
     assert there._worker is not None
     there._worker._process.kill()
     with pytest.raises(RetvecLiteError, match="crashed with signal 9"):
-        there.table(texts)
-    np.testing.assert_array_equal(there.table(texts), here.table(texts))
+        there.probabilities(texts)
+    np.testing.assert_array_equal(there.probabilities(texts), here.probabilities(texts))

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
 
+import retvec_lite as rl
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import (
@@ -21,7 +22,6 @@ from retvec_lite.runtime.artifact import (
     short_signatures,
 )
 from retvec_lite.runtime.interpreters import Engine, import_runtime
-from retvec_lite.runtime.text_classifier import TextClassifier
 from retvec_lite.windows import cut_windows
 
 CONFIG = EncoderConfig(max_chars=32, max_words=8)
@@ -35,11 +35,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def classifier(path: Path) -> TextClassifier:
-    return TextClassifier.load(path)
+def classifier(path: Path) -> rl.Classifier:
+    return rl.load(path)
 
 
-def answered_by_the_short_one(classifier: TextClassifier, text: str) -> bool:
+def answered_by_the_short_one(classifier: rl.Classifier, text: str) -> bool:
     """The short signature of the miniature has a logit of 1.5 where the full one has 0.5, so their answers differ."""
     found = classifier.probabilities(text)[0]
     short = tiny_probabilities(text, other=1.5)
@@ -63,13 +63,13 @@ def answered_by_the_short_one(classifier: TextClassifier, text: str) -> bool:
     ],
 )
 def test_the_smallest_signature_that_a_text_fits_into_answers(
-    classifier: TextClassifier, text: str, short: bool
+    classifier: rl.Classifier, text: str, short: bool
 ) -> None:
     assert answered_by_the_short_one(classifier, text) is short
 
 
 @given(st.text(st.characters(codec=None), max_size=CONFIG.max_chars))
-def test_the_choice_follows_the_rule_for_any_text(classifier: TextClassifier, text: str) -> None:
+def test_the_choice_follows_the_rule_for_any_text(classifier: rl.Classifier, text: str) -> None:
     # A longer text is answered in windows, and a window may have the other signature's answer.
     assume(len(cut_windows(text, CONFIG)) == 1)
     assume(np.abs(tiny_probabilities(text, other=1.5) - tiny_probabilities(text)).max() > 1e-4)
@@ -96,16 +96,16 @@ def test_a_signature_with_fewer_slots_than_words_is_not_tried(path: Path, text: 
 
 def test_many_texts_are_answered_as_one_by_one(path: Path) -> None:
     texts = ["1 " * (number % 5) + "A" * (number % 7) for number in range(1000)]
-    one = TextClassifier.load(path, workers=1)
+    one = rl.load(path, workers=1)
     expected = np.stack([one.probabilities(text)[0] for text in texts])
     for workers in (1, 2, 3):
-        found = TextClassifier.load(path, workers=workers).probabilities(texts)
+        found = rl.load(path, workers=workers).probabilities(texts)
         np.testing.assert_array_equal(found, expected)
 
 
 def test_a_file_that_lists_nothing_has_classify_alone(tmp_path: Path) -> None:
     (tmp_path / "old.tflite").write_bytes(tiny_signatures_artifact(signatures=None))
-    classifier = TextClassifier.load(tmp_path / "old.tflite")
+    classifier = rl.load(tmp_path / "old.tflite")
     assert not answered_by_the_short_one(classifier, "12")
     with pytest.raises(RetvecLiteError, match=r"'embed'.*--embed"):
         classifier.embed("12")
@@ -114,7 +114,7 @@ def test_a_file_that_lists_nothing_has_classify_alone(tmp_path: Path) -> None:
 # --- embeddings ------------------------------------------------------------------------------------------------------
 
 
-def test_embeddings_of_texts(classifier: TextClassifier) -> None:
+def test_embeddings_of_texts(classifier: rl.Classifier) -> None:
     found = classifier.embed(["12 A", "", "A" * 20])
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, [[2 / 5**0.5, 1 / 5**0.5], [0, 0], [0, 1]], atol=1e-6)
@@ -122,13 +122,13 @@ def test_embeddings_of_texts(classifier: TextClassifier) -> None:
     assert classifier.embed([]).shape == (0, 2)
 
 
-def test_embeddings_of_many_texts_keep_their_order(classifier: TextClassifier) -> None:
+def test_embeddings_of_many_texts_keep_their_order(classifier: rl.Classifier) -> None:
     texts = ["1" * (number % 9) + "A" for number in range(500)]
     found = classifier.embed(texts)
     np.testing.assert_array_equal(found, np.concatenate([classifier.embed(text) for text in texts]))
 
 
-def test_embeddings_of_words(classifier: TextClassifier) -> None:
+def test_embeddings_of_words(classifier: rl.Classifier) -> None:
     words, embeddings = classifier.embed_words("1234567890123456A🙂")
     assert words == ["1234567890123456", "A🙂"]
     np.testing.assert_array_equal(embeddings, [[16, 0], [0, 1]])
@@ -137,7 +137,7 @@ def test_embeddings_of_words(classifier: TextClassifier) -> None:
 
 
 @pytest.mark.parametrize("texts", [[3], ["a", None], [b"a"]])
-def test_embeddings_of_something_else(classifier: TextClassifier, texts: Any) -> None:
+def test_embeddings_of_something_else(classifier: rl.Classifier, texts: Any) -> None:
     with pytest.raises(RetvecLiteError, match="Texts must be strings"):
         classifier.embed(texts)
     with pytest.raises(RetvecLiteError, match="Texts must be strings"):
@@ -146,7 +146,7 @@ def test_embeddings_of_something_else(classifier: TextClassifier, texts: Any) ->
 
 def test_without_the_signature_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").write_bytes(tiny_artifact())
-    classifier = TextClassifier.load(tmp_path / "m.tflite")
+    classifier = rl.load(tmp_path / "m.tflite")
     for call in (lambda: classifier.embed("a"), lambda: classifier.embed_words("a")):
         with pytest.raises(RetvecLiteError, match=r"no signature 'embed'.*--embed"):
             call()
@@ -203,7 +203,7 @@ def test_a_list_that_the_file_does_not_keep_is_refused(tmp_path: Path, changed: 
     path = tmp_path / "bad.tflite"
     path.write_bytes(tiny_signatures_artifact(signatures=[{**SIGNATURES[0], **changed}, *SIGNATURES[1:]]))
     with pytest.raises(RetvecLiteError, match=sentence):
-        TextClassifier.load(path)
+        rl.load(path)
 
 
 def test_signatures_survive_json() -> None:
@@ -232,5 +232,5 @@ def test_the_default_config_has_two() -> None:
     assert short_signatures(EncoderConfig(max_words=16)) == ()
 
 
-def test_the_labels_are_those_of_the_miniature(classifier: TextClassifier) -> None:
+def test_the_labels_are_those_of_the_miniature(classifier: rl.Classifier) -> None:
     assert classifier.labels == LABELS

@@ -17,7 +17,7 @@ import pytest
 from light import run_python
 from patience import PATIENCE
 
-from retvec_lite import TextClassifier
+import retvec_lite as rl
 from retvec_lite.data.dataset import load_starter
 
 PACKAGES = {"ray": "ray", "spark": "pyspark", "spark-pandas": "pyspark", "dask": "distributed"}
@@ -59,7 +59,7 @@ def test_a_killed_worker_changes_no_answer(engine: str, tmp_path: Path, tiny_mod
     assert (tmp_path / "out.killed").exists(), "no worker was killed"
     rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
     assert [row["id"] for row in rows] == list(range(2000)) and [row["text"] for row in rows] == texts
-    classifier = TextClassifier.load(tiny_model)
+    classifier = rl.load(tiny_model)
     for row in rows:
         expected = classifier.predict(row["text"], top=1)[0] if row["text"] is not None else (None, None)
         assert row["label"] == expected[0]
@@ -123,6 +123,6 @@ def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -
     assert done.returncode == 0, done.stderr[-3000:]
     rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
     assert [(row["id"], row["text"]) for row in rows] == list(enumerate(texts))
-    expected = [found[0] for found in TextClassifier.load(tiny_model).predict_many(texts, top=1)]
+    expected = [found[0] for found in rl.load(tiny_model).predict_many(texts, top=1)]
     assert [row["label"] for row in rows] == [found.label for found in expected]
     assert [row["probability"] for row in rows] == pytest.approx([one.probability for one in expected], abs=1e-6)

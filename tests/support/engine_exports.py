@@ -7,10 +7,10 @@ from pathlib import Path
 
 import standin
 
+import retvec_lite as rl
 from retvec_lite.converters.export import export_model
 from retvec_lite.decision import Decision
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 TEXTS = (*standin.TEXTS, "u\u0308ber", "a long text. " * 60)
 
@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
         export_model(model_of(name), target, formats=["engine"], recipes=["int8"], data=data, force=True)
         if name == "ngrams":
             continue
-        classifier = TextClassifier.load(target / "classifier-int8.retvec")
+        classifier = rl.load(target / "classifier-int8.retvec")
         found = [(text, classifier.embed(text)[0].tolist()) for text in TEXTS]
         (target / "embeddings.json").write_text(json.dumps(found), encoding="ascii")
 

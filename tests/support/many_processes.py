@@ -11,45 +11,45 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from retvec_lite import TextClassifier
+import retvec_lite as rl
 
 TEXTS = ["12 A", "AB", "x"] * 60
 """More than one chunk: they are answered in threads."""
 
 
-def labels(classifier: TextClassifier, texts: list[str]) -> list[str]:
+def labels(classifier: rl.Classifier, texts: list[str]) -> list[str]:
     return [found[0].label for found in classifier.predict(texts, top=1)]
 
 
-def without_its_file(path: str, classifier: TextClassifier) -> list[list[str]]:
+def without_its_file(path: str, classifier: rl.Classifier) -> list[list[str]]:
     Path(path).unlink()
     again = pickle.loads(pickle.dumps(classifier))
     assert again.metadata == classifier.metadata and again.runtime == classifier.runtime
     return [labels(again, TEXTS)]
 
 
-def concurrent_futures(path: str, classifier: TextClassifier) -> list[list[str]]:
+def concurrent_futures(path: str, classifier: rl.Classifier) -> list[list[str]]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, context) as processes:
         return list(processes.map(functools.partial(labels, classifier), [TEXTS] * 4))
 
 
-def forked_pool(path: str, classifier: TextClassifier) -> list[list[str]]:
+def forked_pool(path: str, classifier: rl.Classifier) -> list[list[str]]:
     with multiprocessing.get_context("fork").Pool(2) as processes:
         return processes.map(functools.partial(labels, classifier), [TEXTS] * 4)
 
 
-def fork_while_threads_predict(path: str, classifier: TextClassifier) -> list[list[str]]:
+def fork_while_threads_predict(path: str, classifier: rl.Classifier) -> list[list[str]]:
     """Fork at any moment of four threads: two predict, one with two threads in the runtime, and one loads."""
     done = threading.Event()
-    wide = TextClassifier.load(path, 2, classifier.runtime, 2)
+    wide = rl.load(path, num_threads=2, runtime=classifier.runtime, workers=2)
 
     def repeat(work: Callable[[], object]) -> None:
         while not done.is_set():
             work()
 
     works = [functools.partial(labels, each, TEXTS) for each in (classifier, classifier, wide)]
-    works.append(functools.partial(TextClassifier.load, path, 1, classifier.runtime))
+    works.append(functools.partial(rl.load, path, runtime=classifier.runtime))
     threads = [threading.Thread(target=repeat, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
@@ -77,7 +77,7 @@ WAYS = (without_its_file, concurrent_futures, forked_pool, fork_while_threads_pr
 
 def main() -> None:
     path, runtime, way = sys.argv[1:]
-    classifier = TextClassifier.load(path, runtime=runtime, workers=2)
+    classifier = rl.load(path, runtime=runtime, workers=2)
     expected = labels(classifier, TEXTS)
     assert expected[:3] == ["digits", "CAPITALS", 'other, 🙂 "quoted"']
     answers = next(each for each in WAYS if each.__name__ == way)(path, classifier)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import retvec_lite as rl
+from retvec_lite.runtime import is_built
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.library import is_built
-from retvec_lite.runtime.text_classifier import TextClassifier
 from tools.golden import CHECKSUMS, FILES, FOLDER
 
 CASES = [
@@ -40,7 +40,7 @@ def test_the_answers_are_those_of_the_reference(name: str, suffix: str, key: str
     if suffix == ".tflite":
         pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
     golden = read(name)
-    classifier = TextClassifier.load(FOLDER / f"{name}{suffix}")
+    classifier = rl.load(FOLDER / f"{name}{suffix}")
     assert list(classifier.labels) == golden["labels"]
     cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
     assert len(cases) > 100 and len(golden["long"]) == 5

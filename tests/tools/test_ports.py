@@ -69,7 +69,7 @@ def test_the_c_target_of_the_swift_package_gives_the_golden_answers(tmp_path: Pa
         golden = json.loads((ROOT / "golden" / f"{name}.json").read_text("ascii"))
         (key,) = (key for key in golden["tolerance"] if key.startswith("engine-"))
         cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
-        found = engine.table([unicodedata.normalize("NFC", case["text"]) for case in cases])
+        found = engine.probabilities([unicodedata.normalize("NFC", case["text"]) for case in cases])
         expected = np.array([case["probabilities"][key] for case in cases])
         assert len(cases) > 100 and np.abs(found - expected).max() <= golden["tolerance"][key]
 

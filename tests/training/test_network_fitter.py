@@ -12,9 +12,9 @@ from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
-from retvec_lite.converters.tflite.quantize import to_grid
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
+from retvec_lite.model.grid import to_grid
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
 from retvec_lite.training import ensemble, network_inputs
 from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples

@@ -18,7 +18,7 @@ from patience import PATIENCE
 
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype
-from retvec_lite.runtime.library import is_built
+from retvec_lite.runtime import is_built
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -14,6 +14,7 @@ from hostile_files import mended
 from modeling_cases import random_classifier
 
 import retvec_lite as rl
+from retvec_lite import runtime as library
 from retvec_lite.__main__ import main
 from retvec_lite.converters.engine import RetvecFile, build_file, check_model
 from retvec_lite.converters.export import export_model
@@ -21,9 +22,7 @@ from retvec_lite.converters.format import find_format
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import BertHead, RnnHead
-from retvec_lite.runtime import library
 from retvec_lite.runtime.retvec_file import LANES, Layer, sections_of
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 MODEL = CASES["cnn"]
 TEXTS = ("where is my parcle?", "cancel it 😀", "我的包裹在哪里", "see you tomorrow, or on Monday. And then? " * 5)
@@ -123,7 +122,7 @@ def test_recipes_and_options_that_the_engine_lacks(tmp_path: Path, capsys: pytes
 
 def test_python_classifies_with_it(dist: Path) -> None:
     classifier = rl.load(dist / "classifier-int8.retvec", workers=2)
-    assert isinstance(classifier, TextClassifier)
+    assert isinstance(classifier, rl.Classifier)
     assert (classifier.runtime, classifier.labels) == ("retvec-lite", MODEL.labels)
     table = classifier.probabilities(list(TEXTS))
     np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-6)

@@ -26,8 +26,9 @@ from retvec_lite.converters.tflite.graph import (
     shape_of,
     sizes,
 )
-from retvec_lite.converters.tflite.quantize import quantize, to_grid
+from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.grid import to_grid
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import PRIME
 from retvec_lite.runtime.artifact import read_artifact

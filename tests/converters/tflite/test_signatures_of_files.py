@@ -14,6 +14,7 @@ from exported import EMBED, EXPORTED, ORDERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import retvec_lite as rl
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS
 from retvec_lite.converters.parity.oracle import text_embedding
@@ -24,7 +25,6 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFY, read_artifact
 from retvec_lite.runtime.interpreters import import_runtime
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 PAIRS = [(head, recipe) for head, recipes in ORDERS.items() for recipe in recipes.split(",")]
 each_file = pytest.mark.parametrize(("head", "recipe"), PAIRS)
@@ -121,8 +121,8 @@ def without_list(path: Path, target: Path) -> Path:
 @pytest.mark.parametrize(("head", "recipe"), [("pool", "float32"), *[pair for pair in PAIRS if pair[0] != "pool"]])
 def test_the_short_signature_answers_what_the_full_one_does(head: str, recipe: str, tmp_path: Path) -> None:
     path = path_of(head, recipe)
-    chosen = TextClassifier.load(path)
-    full = TextClassifier.load(without_list(path, tmp_path / path.name))
+    chosen = rl.load(path)
+    full = rl.load(without_list(path, tmp_path / path.name))
 
     @given(TEXTS)
     @settings(max_examples=60)
@@ -166,7 +166,7 @@ def test_no_input_at_all_tells_them_apart(head: str, recipe: str) -> None:
 
 @pytest.mark.parametrize(("head", "recipe"), [("pool", "float32"), ("pool", "int8"), ("raw", "int8")])
 def test_embeddings_are_the_reference_s(head: str, recipe: str) -> None:
-    classifier = TextClassifier.load(path_of(head, recipe))
+    classifier = rl.load(path_of(head, recipe))
     matches = match_weights(
         read_model(read_artifact(path_of(head, recipe)).model),
         load_trained_model(EXPORTED / head / "reference.safetensors").weights,
@@ -189,7 +189,7 @@ def test_embeddings_are_the_reference_s(head: str, recipe: str) -> None:
 
 def test_texts_of_the_same_words_are_near() -> None:
     """The embedding has random weights here: what it can show is that order does not matter and length is 1."""
-    classifier = TextClassifier.load(path_of("pool", "int8"))
+    classifier = rl.load(path_of("pool", "int8"))
     first, second, other, empty = classifier.embed(["a parcel is late", "late is a parcel", "something else", " "])
     np.testing.assert_allclose(first, second, atol=1e-6)
     assert first @ first == pytest.approx(1.0, abs=1e-5)

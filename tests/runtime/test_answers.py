@@ -7,32 +7,32 @@ import numpy as np
 import pytest
 from tiny_artifact import LABELS, MAX_CHARS, tiny_artifact, tiny_probabilities
 
+import retvec_lite as rl
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.answers import Prediction
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.predictor import Prediction
-from retvec_lite.runtime.text_classifier import TextClassifier
 
 DECISION = Decision(threshold=0.6, unknown_label=LABELS[2], characters="1ABab")
 
 
-def load(folder: Path, decision: Any) -> TextClassifier:
+def load(folder: Path, decision: Any) -> rl.Classifier:
     path = folder / "tiny.tflite"
     path.write_bytes(tiny_artifact(decision=decision))
-    return TextClassifier.load(path, workers=2)
+    return rl.load(path, workers=2)
 
 
 @pytest.fixture
-def classifier(tmp_path: Path) -> TextClassifier:
+def classifier(tmp_path: Path) -> rl.Classifier:
     return load(tmp_path, DECISION.to_dict())
 
 
-def test_the_decision_is_in_the_file(classifier: TextClassifier, tmp_path: Path) -> None:
+def test_the_decision_is_in_the_file(classifier: rl.Classifier, tmp_path: Path) -> None:
     assert classifier.decision == DECISION
     assert load(tmp_path, None).decision == Decision()
 
 
-def test_the_answer_comes_first_and_the_unknown_label_nowhere(classifier: TextClassifier) -> None:
+def test_the_answer_comes_first_and_the_unknown_label_nowhere(classifier: rl.Classifier) -> None:
     digits, capitals, _ = tiny_probabilities("11 A")
     assert classifier.predict("11 A") == [
         Prediction("digits", pytest.approx(digits, abs=1e-6)),
@@ -46,23 +46,23 @@ def test_the_answer_comes_first_and_the_unknown_label_nowhere(classifier: TextCl
 
 
 @pytest.mark.parametrize("text", ["", "   ", "2222222", "?!", "2" * 32 * MAX_CHARS + "1"])
-def test_a_text_with_nothing_to_read_is_unknown(classifier: TextClassifier, text: str) -> None:
+def test_a_text_with_nothing_to_read_is_unknown(classifier: rl.Classifier, text: str) -> None:
     assert classifier.predict(text, top=1)[0].label is None
     assert classifier.predict(text, top=1, reject=False)[0].label is not None
 
 
-def test_a_known_character_anywhere_in_a_long_text_counts(classifier: TextClassifier) -> None:
+def test_a_known_character_anywhere_in_a_long_text_counts(classifier: rl.Classifier) -> None:
     text = "2" * MAX_CHARS + " 1111"
     assert classifier.predict(text, top=1)[0].label == "digits"
 
 
-def test_the_unknown_label_is_none(classifier: TextClassifier) -> None:
+def test_the_unknown_label_is_none(classifier: rl.Classifier) -> None:
     assert tiny_probabilities("a").argmax() == 2
     assert classifier.predict("a", top=1)[0].label is None
     assert [label for label, _ in classifier.predict("a", reject=False)] == [LABELS[2], "digits", "CAPITALS"]
 
 
-def test_many_texts_have_the_answers_of_one(classifier: TextClassifier) -> None:
+def test_many_texts_have_the_answers_of_one(classifier: rl.Classifier) -> None:
     texts = ["11111", "1A", "", "AAAA", "xyz", "AAAA1A"] * 100
     expected = [classifier.predict(text)[0] for text in texts[:6]] * 100
     assert [found[0] for found in classifier.predict_many(iter(texts))] == expected
@@ -73,7 +73,7 @@ def test_many_texts_have_the_answers_of_one(classifier: TextClassifier) -> None:
         next(answers)
 
 
-def test_evaluate_rejects_or_does_not(classifier: TextClassifier) -> None:
+def test_evaluate_rejects_or_does_not(classifier: rl.Classifier) -> None:
     texts, labels = ["1111", "AAAA", "1A", "222"], ["digits", "CAPITALS", "digits", LABELS[2]]
     found = classifier.evaluate(texts, labels, typos=())
     assert found.texts == 3 and found.accuracy == 1.0 and found.rejection is not None
@@ -109,7 +109,7 @@ def test_a_threshold_is_compared_in_double_precision(tmp_path: Path) -> None:
         assert load(tmp_path, decision).predict("11A", top=1)[0].label == label
 
 
-def test_evaluate_by_a_column(classifier: TextClassifier) -> None:
+def test_evaluate_by_a_column(classifier: rl.Classifier) -> None:
     table = {
         "text": ["1111", "AAAA", "222", "BBB", "33"],
         "label": ["digits", "CAPITALS", "CAPITALS", "CAPITALS", LABELS[2]],

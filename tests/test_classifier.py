@@ -1,6 +1,5 @@
 import pickle
 import threading
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_artifact import LABELS, MAX_CHARS, tiny_artifact, tiny_probabilities
 
-from retvec_lite.contract import SEPARATORS, EncoderConfig
+import retvec_lite as rl
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.texts import as_texts
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
-from retvec_lite.runtime.predictor import Prediction
-from retvec_lite.runtime.text_classifier import TextClassifier
+from retvec_lite.runtime.answers import Prediction
 from retvec_lite.windows import combine, cut_windows
 
 
@@ -30,11 +29,11 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def classifier(model_path: Path) -> TextClassifier:
-    return TextClassifier.load(model_path)
+def classifier(model_path: Path) -> rl.Classifier:
+    return rl.load(model_path)
 
 
-def test_what_a_model_says_about_itself(classifier: TextClassifier) -> None:
+def test_what_a_model_says_about_itself(classifier: rl.Classifier) -> None:
     assert classifier.labels == LABELS
     assert classifier.config == EncoderConfig(max_chars=MAX_CHARS, max_words=8)
     assert classifier.metadata["recipe"] == "float32"
@@ -42,14 +41,14 @@ def test_what_a_model_says_about_itself(classifier: TextClassifier) -> None:
 
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=MAX_CHARS // 3), max_size=5))
-def test_probabilities_are_the_models(classifier: TextClassifier, texts: list[str]) -> None:
+def test_probabilities_are_the_models(classifier: rl.Classifier, texts: list[str]) -> None:
     table = classifier.probabilities(texts)
     assert table.shape == (len(texts), 3) and table.dtype == np.float32
     for row, text in zip(table, texts, strict=True):
         np.testing.assert_allclose(row, tiny_probabilities(text), atol=1e-6)
 
 
-def test_predict_one_text_and_many(classifier: TextClassifier) -> None:
+def test_predict_one_text_and_many(classifier: rl.Classifier) -> None:
     one = classifier.predict("12 A")
     assert [prediction.label for prediction in one] == ["digits", "CAPITALS", LABELS[2]]
     assert isinstance(one[0], Prediction)
@@ -60,27 +59,15 @@ def test_predict_one_text_and_many(classifier: TextClassifier) -> None:
     assert classifier.predict([]) == []
 
 
-def test_equal_probabilities_keep_the_order_of_the_labels(classifier: TextClassifier) -> None:
+def test_equal_probabilities_keep_the_order_of_the_labels(classifier: rl.Classifier) -> None:
     assert [label for label, _ in classifier.predict("1A")][:2] == ["digits", "CAPITALS"]
 
 
-def test_a_string_is_one_text_not_a_sequence_of_characters(classifier: TextClassifier) -> None:
+def test_a_string_is_one_text_not_a_sequence_of_characters(classifier: rl.Classifier) -> None:
     assert classifier.probabilities("12 A").shape == (1, 3)
 
 
-@given(st.text(st.characters(codec=None), max_size=80))
-def test_codepoints_are_ord_padded_and_in_windows(classifier: TextClassifier, text: str) -> None:
-    points = classifier.codepoints(text)
-    composed = unicodedata.normalize("NFC", text)
-    assert points.dtype == np.int32
-    if len(composed) <= MAX_CHARS:
-        assert points.tolist() == [[*map(ord, composed)] + [0] * (MAX_CHARS - len(composed))]
-    else:
-        left = [code for code in points.ravel().tolist() if code not in (0, *SEPARATORS)]
-        assert left == [ord(char) for char in composed if ord(char) not in (0, *SEPARATORS)]
-
-
-def test_a_long_text_is_answered_by_its_windows(classifier: TextClassifier) -> None:
+def test_a_long_text_is_answered_by_its_windows(classifier: rl.Classifier) -> None:
     text = "hello there, how are you doing " * 2 + "my number is 1234567"
     windows = [tiny_probabilities(window) for window in cut_windows(text, classifier.config)]
     assert len(windows) == 3
@@ -94,14 +81,8 @@ def test_files_of_version_1_read_the_start_of_a_text(tmp_path: Path) -> None:
     path = tmp_path / "old.tflite"
     config = EncoderConfig(max_chars=MAX_CHARS, max_words=8, contract_version=1)
     path.write_bytes(tiny_artifact(encoder=config.to_dict()))
-    old = TextClassifier.load(path)
-    assert old.codepoints("7" * 99).tolist() == [[0x37] * MAX_CHARS]
+    old = rl.load(path)
     np.testing.assert_allclose(old.probabilities("a" * MAX_CHARS + "777")[0], tiny_probabilities(""), atol=1e-6)
-
-
-def test_codepoints_of_the_ends_of_unicode(classifier: TextClassifier) -> None:
-    text = "\U0010ffff\ud800\udc80\0a"
-    assert classifier.codepoints(text)[0, :6].tolist() == [0x10FFFF, 0xD800, 0xDC80, 0, 97, 0]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +100,7 @@ def test_codepoints_of_the_ends_of_unicode(classifier: TextClassifier) -> None:
     ],
     ids=["tuple", "str array", "object array", "Series", "string Series", "category", "column", "keys", "iterator"],
 )
-def test_texts_come_in_many_containers(
-    classifier: TextClassifier, column: Callable[[list[str]], Iterable[str]]
-) -> None:
+def test_texts_come_in_many_containers(classifier: rl.Classifier, column: Callable[[list[str]], Iterable[str]]) -> None:
     texts = ["12 A", "", "AB"]
     assert as_texts(column(texts)) == texts and all(isinstance(text, str) for text in as_texts(column(texts)))
     expected = classifier.probabilities(texts)
@@ -136,7 +115,7 @@ def test_a_single_string_is_a_list_of_one() -> None:
     assert as_texts([]) == as_texts(np.array([], str)) == as_texts(pd.Series([], dtype=str)) == []
 
 
-def assert_refused(classifier: TextClassifier, texts: Any, sentence: str) -> None:
+def assert_refused(classifier: rl.Classifier, texts: Any, sentence: str) -> None:
     """Every way to pass texts refuses these with the sentence (a regular expression)."""
     for call in (
         as_texts,
@@ -163,7 +142,7 @@ def assert_refused(classifier: TextClassifier, texts: Any, sentence: str) -> Non
     ],
     ids=repr,
 )
-def test_what_is_no_sequence_of_texts_is_refused(classifier: TextClassifier, texts: Any, named: str) -> None:
+def test_what_is_no_sequence_of_texts_is_refused(classifier: rl.Classifier, texts: Any, named: str) -> None:
     sentence = f"^Texts must be a string or a sequence of strings, not {named}. Pass a list, an array or one column"
     assert_refused(classifier, texts, sentence)
 
@@ -181,7 +160,7 @@ def test_what_is_no_sequence_of_texts_is_refused(classifier: TextClassifier, tex
     ],
     ids=repr,
 )
-def test_an_item_that_is_no_string_is_named_by_its_place(classifier: TextClassifier, texts: Any, named: str) -> None:
+def test_an_item_that_is_no_string_is_named_by_its_place(classifier: rl.Classifier, texts: Any, named: str) -> None:
     sentence = f"^Texts must be strings, but the one at index 1 is of type {named}\\.$"
     assert_refused(classifier, texts, sentence)
 
@@ -195,7 +174,7 @@ def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: P
             taken += 1
             yield "1" * (number % 4) + "A" * (number % 3)
 
-    answers = TextClassifier.load(model_path, workers=2).predict_many(texts(), top=1)
+    answers = rl.load(model_path, workers=2).predict_many(texts(), top=1)
     for number, found in zip(range(1500), answers, strict=False):
         digits, capitals = number % 4, number % 3
         assert found[0].label == (
@@ -208,7 +187,7 @@ def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: P
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_wrong_text_among_many_is_told_by_its_place(model_path: Path, workers: int) -> None:
-    classifier = TextClassifier.load(model_path, workers=workers)
+    classifier = rl.load(model_path, workers=workers)
     texts: list[Any] = ["a"] * 500
     texts[321] = 7
     with pytest.raises(RetvecLiteError, match="Texts must be strings, but the one at index 321 is of type int"):
@@ -225,7 +204,7 @@ def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before
         yield from ["a"] * 200
         raise OSError("the disk is gone")
 
-    answers = TextClassifier.load(model_path, workers=workers).predict_many(texts())
+    answers = rl.load(model_path, workers=workers).predict_many(texts())
     assert sum(1 for _ in zip(range(200), answers, strict=False)) == 200
     with pytest.raises(OSError, match="the disk is gone"):
         next(answers)
@@ -235,32 +214,32 @@ def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before
 def test_a_wrong_text_comes_after_the_answers_to_those_before(model_path: Path, place: int) -> None:
     texts: list[Any] = ["1"] * 400
     texts[place] = None
-    answers = TextClassifier.load(model_path, workers=2).predict_many(texts, top=1)
+    answers = rl.load(model_path, workers=2).predict_many(texts, top=1)
     assert [next(answers)[0].label for _ in range(place)] == ["digits"] * place
     with pytest.raises(RetvecLiteError, match=f"the one at index {place} is of type NoneType"):
         next(answers)
 
 
-def test_bad_arguments_are_refused(classifier: TextClassifier, model_path: Path) -> None:
+def test_bad_arguments_are_refused(classifier: rl.Classifier, model_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict("a", top=0)
     for threads in (0, True, 1.5):
         with pytest.raises(RetvecLiteError, match="num_threads"):
-            TextClassifier.load(model_path, num_threads=threads)  # type: ignore[arg-type]
+            rl.load(model_path, num_threads=threads)  # type: ignore[arg-type]
         with pytest.raises(RetvecLiteError, match="workers"):
-            TextClassifier.load(model_path, workers=threads)  # type: ignore[arg-type]
-    counts = TextClassifier.load(model_path, num_threads=np.int64(1), workers=np.int32(2))  # type: ignore[arg-type]
+            rl.load(model_path, workers=threads)  # type: ignore[arg-type]
+    counts = rl.load(model_path, num_threads=np.int64(1), workers=np.int32(2))  # type: ignore[arg-type]
     assert counts.workers == 2 and counts.predict("12", top=1)[0].label == LABELS[0]
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict_many(["a"], top=0)
     with pytest.raises(RetvecLiteError, match=r"not the string 'a text'\. Use predict for one text"):
         classifier.predict_many("a text")
     with pytest.raises(RetvecLiteError, match=r"Unknown runtime 'onnx'\. Choose ai-edge-litert or tflite-runtime"):
-        TextClassifier.load(model_path, runtime="onnx")
+        rl.load(model_path, runtime="onnx")
 
 
-def test_only_some_labels(classifier: TextClassifier, model_path: Path) -> None:
-    limited = TextClassifier.load(model_path, languages=[LABELS[2], LABELS[0], LABELS[0]])
+def test_only_some_labels(classifier: rl.Classifier, model_path: Path) -> None:
+    limited = rl.load(model_path, languages=[LABELS[2], LABELS[0], LABELS[0]])
     assert limited.labels == (LABELS[0], LABELS[2])
     texts = ["12 AB", "AB CD", ""]
     whole = classifier.probabilities(texts)[:, [0, 2]]
@@ -269,14 +248,14 @@ def test_only_some_labels(classifier: TextClassifier, model_path: Path) -> None:
         np.testing.assert_allclose(one.probabilities(texts), expected, rtol=1e-6)
     assert {label for row in limited.predict(texts) for label, _ in row} == {LABELS[0], LABELS[2]}
     with pytest.raises(RetvecLiteError, match=r"^There is no label 'digit', but there are digits\.$"):
-        TextClassifier.load(model_path, languages=["CAPITALS", "digit"])
+        rl.load(model_path, languages=["CAPITALS", "digit"])
 
 
 @pytest.mark.parametrize("chosen", [["CAPITALS"], [LABELS[2], "digits"]])
 def test_only_some_labels_of_a_long_text(tmp_path: Path, chosen: list[str]) -> None:
     decision = Decision(unknown_label="digits")
     (tmp_path / "m.tflite").write_bytes(tiny_artifact(decision=decision.to_dict()))
-    limited = TextClassifier.load(tmp_path / "m.tflite", languages=chosen)
+    limited = rl.load(tmp_path / "m.tflite", languages=chosen)
     long = "12 AB " * MAX_CHARS + "x" * MAX_CHARS + " A"
     windows = cut_windows(long, limited.config)
     columns = [column for column, label in enumerate(LABELS) if label in limited.labels]
@@ -291,11 +270,11 @@ def test_only_some_labels_of_a_long_text(tmp_path: Path, chosen: list[str]) -> N
 
 @pytest.mark.parametrize("given", [np.array(["CAPITALS"]), iter(["CAPITALS"]), {"CAPITALS"}, pd.Series(["CAPITALS"])])
 def test_labels_in_anything_that_holds_some(model_path: Path, given: Any) -> None:
-    limited = TextClassifier.load(model_path, languages=given)
+    limited = rl.load(model_path, languages=given)
     assert limited.labels == pickle.loads(pickle.dumps(limited)).labels == ("CAPITALS",)
 
 
-def test_threads_can_share_a_classifier(classifier: TextClassifier) -> None:
+def test_threads_can_share_a_classifier(classifier: rl.Classifier) -> None:
     texts = ["1" * n + "A" * m for n in range(8) for m in range(8)]
     expected = np.array([tiny_probabilities(text) for text in texts])
     wrong: list[int] = []
