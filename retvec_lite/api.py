@@ -15,10 +15,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.trained_folder import OWNED_FILES
 from retvec_lite.model.weight_files import Embedding, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
 from retvec_lite.terminal import Progress, watched
+from retvec_lite.trained import OWNED_FILES
 from retvec_lite.training.options import REJECT_AT, Inputs, TrainOptions, ValidationData
 
 _ROOM: Final = 8_000_000

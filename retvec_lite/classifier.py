@@ -1,40 +1,33 @@
-"""`Classifier`: one class for a trained and for an exported classifier, to predict, explain, evaluate, save and export it.
+"""`Classifier`: one class for a trained and for an exported classifier, to predict, explain and evaluate, with what `trained` adds.
 
 Importing this module needs NumPy alone: the exporter is loaded by the calls that need it, and TensorFlow by none that predicts.
 """
 
 import functools
 import numbers
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset, as_dataset
-from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.files import atomic_directory, refuse_existing
 from retvec_lite.model.reference_network import Reference
-from retvec_lite.model.trained_folder import OWNED_FILES, summary, write_trained
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import Prediction, Runner
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
 from retvec_lite.terminal import Progress, watched
+from retvec_lite.trained import Trained, summary
 from retvec_lite.windows import read_limit
 
-if TYPE_CHECKING:
-    from retvec_lite.converters.export import Report
 
-
-class Classifier:
+class Classifier(Trained):
     """Classifies texts. `train` and `load` make one.
 
     A trained one answers as its `.retvec` with int8 weights does, which the C engine runs, built in memory: what is measured is what a phone
@@ -84,9 +77,9 @@ class Classifier:
         else:
             refuse_litert(num_threads, runtime)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Another process gets the same bytes; the file need not exist there, and a trained one is not built again.
-        return _rebuilt, (self._source, self.__dict__.get("_file"), self.validation, *self._options)
+    def __getstate__(self) -> dict[str, Any]:
+        # Engines belong to their process. The file goes along: it need not exist elsewhere, and a trained one is not built again.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
 
     @functools.cached_property
     def _file(self) -> Artifact | None:
@@ -125,21 +118,6 @@ class Classifier:
     def metadata(self) -> Mapping[str, Any]:
         """What its file says about itself (`retvec_lite.json`); of a trained one, its int8 `.retvec`, if it has any."""
         return {} if self._file is None else self._file.metadata
-
-    @property
-    def model(self) -> TrainedModel:
-        """The weights of a trained one. Raises RetvecLiteError for an exported file."""
-        if isinstance(self._source, Artifact):
-            raise RetvecLiteError(
-                f"{self._source.path} is an exported file, which cannot be saved or exported and knows nothing of its training. Load the "
-                "trained folder for that, or the reference.safetensors beside the file."
-            )
-        return self._source
-
-    @property
-    def training(self) -> Mapping[str, Any]:
-        """How it was trained: data, settings, epochs, accuracy on validation texts. Raises RetvecLiteError for an exported file."""
-        return self.model.training
 
     def probabilities(self, texts: str | Iterable[str]) -> Floats:
         """Return the probabilities, float32 `[texts, classes]`, with columns in the order of `labels`.
@@ -373,139 +351,11 @@ class Classifier:
                 progress=report,
             )
 
-    @checked
-    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the classifier and its model card as a folder; `load` reads it back.
-
-        Args:
-            folder: the folder to make; an empty one may exist.
-            force: replace an earlier classifier in it.
-
-        Raises:
-            RetvecLiteError: for a folder that exists without `force`, holds other files, or cannot be written.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> rl.load("classifier").save("copy")
-            >>> rl.load("copy").labels == rl.load("classifier").labels
-            True
-        """
-        with atomic_directory(folder, force=force, owned=OWNED_FILES) as place:
-            self.write(place)
-
-    def write(self, place: Path) -> None:
-        """Write the files of `save` into a folder that exists; raises RetvecLiteError when that fails."""
-        write_trained(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()}, place)
-
-    @checked
-    def export(
-        self,
-        out: str | os.PathLike[str],
-        *,
-        formats: str | Sequence[str] = ("tflite",),
-        recipes: str | Sequence[str] = ("int8",),
-        embed: bool = False,
-        data: str | os.PathLike[str] | None = None,
-        android: str | os.PathLike[str] | None = None,
-        force: bool = False,
-        progress: Progress | bool | None = None,
-    ) -> "Report":
-        """Write and verify `.tflite` files and `.mlpackage`s, with labels, golden texts, a report and the float reference.
-
-        Args:
-            out: the folder to make.
-            formats: "tflite", "coreml", "engine", or several (a list, or "all").
-            recipes: how weights are stored: "int8", "int4", "float32".
-            embed: let `.tflite` files also answer the embeddings of a text and of its words.
-            data: a labelled file to measure what rounding the weights costs; the starter texts by default.
-            android: an Android project to put the model and its test texts into as well.
-            force: replace an earlier export.
-            progress: a callback (what, done, total), or True for progress on standard error.
-
-        Returns:
-            What was written, how big it is, and where it was shown to be right. `print(report)` shows a table.
-
-        Raises:
-            IncompleteExportError: where some files cannot be made: they are too large, or compute something else than the reference.
-                The others are written, in place of an earlier export, and its `report` lists them.
-            RetvecLiteError: for options that do not go together, a folder that exists without `force`, or where no file can be made.
-                Nothing is changed then.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> report = rl.load("classifier").export("dist", recipes=("int8", "float32"))
-            >>> [path.name for path in report.files]
-            ['classifier-int8.tflite', 'classifier-float32.tflite']
-        """
-        from retvec_lite.converters.export import export_model
-
-        with watched(progress) as report:
-            return export_model(
-                self.model,
-                out,
-                formats=formats,
-                recipes=recipes,
-                embed=embed,
-                data=data,
-                android=android,
-                force=force,
-                progress=report,
-            )
-
-    @checked
-    def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Draw the accuracy on held-out texts against the number of training texts, without the network.
-
-        A curve that still climbs says that more texts would help.
-
-        Args:
-            path: a PNG file to write.
-            force: replace it if it exists.
-
-        Raises:
-            RetvecLiteError: for another suffix, a file that exists without `force`, or a classifier without n-grams.
-            ModuleNotFoundError: when matplotlib is not installed.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> rl.load("classifier").plot_learning_curve("learning.png")
-        """
-        points = self.training.get("learning_curve")
-        if not points:
-            raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
-        refuse_existing(path, force)
-        score = "micro F1" if self.decision.multi_label else "accuracy"
-        plot_learning_curve(points, path, f"{self.training['data']}: without the network", score)
-
     def __repr__(self) -> str:
         return f"<Classifier {self.metadata.get('head')}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
         return repr(self) if isinstance(self._source, Artifact) else summary(self.model)
-
-
-def _rebuilt(
-    source: TrainedModel | Artifact,
-    file: Artifact | None,
-    validation: Mapping[float, Evaluation],
-    num_threads: int,
-    runtime: str | None,
-    workers: int | None,
-    isolated: bool,
-    languages: Sequence[str] | None,
-) -> Classifier:
-    found = Classifier(
-        source,
-        validation,
-        num_threads=num_threads,
-        runtime=runtime,
-        workers=workers,
-        isolated=isolated,
-        languages=languages,
-    )
-    if file is not None:
-        found.__dict__["_file"] = file
-    return found
 
 
 def _values_of(column: str, data: Any, dataset: Dataset, **reading: Any) -> tuple[str, ...]:

@@ -32,12 +32,13 @@ import numpy as np
 
 import retvec_lite as rl
 from benchmarks.common import ROOT, command_parser
-from retvec_lite.classifier import SAVED_FILES, Classifier
+from retvec_lite.classifier import Classifier
 from retvec_lite.converters.tflite.format import info
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.report import model_card, report_of
 from retvec_lite.model.weight_files import TrainedModel, _checksum, load_trained_model
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, read_artifact
+from retvec_lite.trained import SAVED_FILES
 
 TEXTS: Final = ("", "wkae me up at half past six", "我的包裹在哪里?", "A1 " * 40)
 

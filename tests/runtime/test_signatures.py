@@ -90,7 +90,9 @@ def test_a_signature_with_fewer_slots_than_words_is_not_tried(path: Path, text: 
         return run(**inputs)
 
     engine._short = [(max_chars, max_words, counted)]
-    np.testing.assert_allclose(engine.probabilities(text), tiny_probabilities(text, 1.5 if tried else 0.5), atol=1e-6)
+    np.testing.assert_allclose(
+        engine.probabilities([text])[0], tiny_probabilities(text, 1.5 if tried else 0.5), atol=1e-6
+    )
     assert bool(calls) is tried
 
 

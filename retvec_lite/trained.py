@@ -1,0 +1,223 @@
+"""What a trained classifier has beyond its answers: how it was trained, its folder, exports of it, and its learning curve.
+
+Importing this module is cheap: the exporter is loaded by `export`.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from retvec_lite.arguments import checked
+from retvec_lite.data.plots import plot_learning_curve
+from retvec_lite.data.scores import Evaluation
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
+from retvec_lite.model.file_sizes import describe_sizes
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
+from retvec_lite.terminal import Progress, Table, draw, margin, printable, watched
+
+if TYPE_CHECKING:
+    from retvec_lite.converters.export import Report
+
+SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
+"""What `Trained.save` writes."""
+
+OWNED_FILES: Final = (*SAVED_FILES, "training.json", "labels.txt")
+"""All that `force` may replace: earlier releases wrote more."""
+
+
+class Trained:
+    """The part of a `Classifier` that only a trained one has; for an exported file, each says what to load instead."""
+
+    _source: TrainedModel | Artifact
+    validation: dict[float, Evaluation]
+
+    @property
+    def model(self) -> TrainedModel:
+        """The weights of a trained one. Raises RetvecLiteError for an exported file."""
+        if isinstance(self._source, Artifact):
+            raise RetvecLiteError(
+                f"{self._source.path} is an exported file, which cannot be saved or exported and knows nothing of its training. Load the "
+                "trained folder for that, or the reference.safetensors beside the file."
+            )
+        return self._source
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """How it was trained: data, settings, epochs, accuracy on validation texts. Raises RetvecLiteError for an exported file."""
+        return self.model.training
+
+    @checked
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the classifier and its model card as a folder; `load` reads it back.
+
+        Args:
+            folder: the folder to make; an empty one may exist.
+            force: replace an earlier classifier in it.
+
+        Raises:
+            RetvecLiteError: for a folder that exists without `force`, holds other files, or cannot be written.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> rl.load("classifier").save("copy")
+            >>> rl.load("copy").labels == rl.load("classifier").labels
+            True
+        """
+        with atomic_directory(folder, force=force, owned=OWNED_FILES) as place:
+            self.write(place)
+
+    def write(self, place: Path) -> None:
+        """Write the files of `save` into a folder that exists, the same bytes for equal classifiers; raises RetvecLiteError when that fails."""
+        report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
+        contents = (self.model.to_bytes(), report_json(report), model_card(report))
+        try:
+            for name, content in zip(SAVED_FILES, contents, strict=True):
+                (place / name).write_bytes(content)
+        except OSError as error:
+            raise explain_os_error(error, place) from error
+
+    @checked
+    def export(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        formats: str | Sequence[str] = ("tflite",),
+        recipes: str | Sequence[str] = ("int8",),
+        embed: bool = False,
+        data: str | os.PathLike[str] | None = None,
+        android: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        progress: Progress | bool | None = None,
+    ) -> "Report":
+        """Write and verify `.tflite` files and `.mlpackage`s, with labels, golden texts, a report and the float reference.
+
+        Args:
+            out: the folder to make.
+            formats: "tflite", "coreml", "engine", or several (a list, or "all").
+            recipes: how weights are stored: "int8", "int4", "float32".
+            embed: let `.tflite` files also answer the embeddings of a text and of its words.
+            data: a labelled file to measure what rounding the weights costs; the starter texts by default.
+            android: an Android project to put the model and its test texts into as well.
+            force: replace an earlier export.
+            progress: a callback (what, done, total), or True for progress on standard error.
+
+        Returns:
+            What was written, how big it is, and where it was shown to be right. `print(report)` shows a table.
+
+        Raises:
+            IncompleteExportError: where some files cannot be made: they are too large, or compute something else than the reference.
+                The others are written, in place of an earlier export, and its `report` lists them.
+            RetvecLiteError: for options that do not go together, a folder that exists without `force`, or where no file can be made.
+                Nothing is changed then.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> report = rl.load("classifier").export("dist", recipes=("int8", "float32"))
+            >>> [path.name for path in report.files]
+            ['classifier-int8.tflite', 'classifier-float32.tflite']
+        """
+        from retvec_lite.converters.export import export_model
+
+        with watched(progress) as report:
+            return export_model(
+                self.model,
+                out,
+                formats=formats,
+                recipes=recipes,
+                embed=embed,
+                data=data,
+                android=android,
+                force=force,
+                progress=report,
+            )
+
+    @checked
+    def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Draw the accuracy on held-out texts against the number of training texts, without the network.
+
+        A curve that still climbs says that more texts would help.
+
+        Args:
+            path: a PNG file to write.
+            force: replace it if it exists.
+
+        Raises:
+            RetvecLiteError: for another suffix, a file that exists without `force`, or a classifier without n-grams.
+            ModuleNotFoundError: when matplotlib is not installed.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> rl.load("classifier").plot_learning_curve("learning.png")
+        """
+        points = self.training.get("learning_curve")
+        if not points:
+            raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
+        refuse_existing(path, force)
+        score = "micro F1" if self.model.multi_label else "accuracy"
+        plot_learning_curve(points, path, f"{self.training['data']}: without the network", score)
+
+
+def summary(model: TrainedModel) -> str:
+    """Return what a terminal shows of a trained classifier: size, scores, confusions, and what to check."""
+    facts = model.training
+    ngrams = f" with {model.ngrams.buckets:,} buckets of n-grams" if model.ngrams else ""
+    # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
+    folds, epochs = facts.get("folds", 0), facts.get("epochs")
+    texts = f"{facts['training_texts']:,} training texts, " if "training_texts" in facts else ""
+    cut = [
+        f"{facts[name]:.1%} {what}"
+        for name, what in (
+            ("texts_cut_by_max_words", "of the texts were cut"),
+            ("texts_in_windows", "are read in windows"),
+        )
+        if name in facts
+    ]
+    about_cut = f" ({', '.join(cut)})" if cut else ""
+    about_epochs = f", {epochs} epochs" if epochs else ""
+    if epochs and not folds and "best_epoch" in facts:
+        about_epochs = f", best of {epochs} epochs: {facts['best_epoch']}"
+    parts: list[str | Table] = [
+        f"{model.head.name}{ngrams} on {printable(facts.get('data', 'unknown data'))}: {texts}{len(model.labels)} labels, "
+        f"{model.encoder.max_words} word slots of {model.encoder.max_chars} code points"
+        f"{about_cut}{about_epochs}."
+    ]
+    if "estimated_bytes" in facts:
+        parts.append(describe_sizes(facts["estimated_bytes"]))
+    if about := describe_meaning(facts.get("meaning", {})):
+        parts.append(about)
+    names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+    if model.decision.multi_label:
+        names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
+    names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
+    found = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
+    names = {key: name for key, name in names.items() if all(scores.get(key) is not None for _, scores in found)}
+    score = next(iter(names))
+    rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
+    way = f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} texts"
+    title = f"Validation ({way})"
+    if found:
+        parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
+    if model.decision.threshold is not None:
+        parts.append(f"Texts are unknown where the probability of the best label is {model.decision.rule}.")
+    if "accuracy_error" in facts and found:
+        clean = facts["validation"]["0"][score]
+        expected = f"{clean:.1%} ({margin(facts['accuracy_error'])})"
+        is_less = folds and f"{clean:.1%}" != f"{1:.1%}"
+        more = " or more, because each fold learned from a part of the texts only" if is_less else ""
+        what = f"a {names[score]} of " if model.decision.multi_label else ""
+        parts.append(f"Expect {what}{expected} on clean texts like these{more}.")
+    if facts.get("warnings"):
+        parts.append("Check your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
+    if facts.get("learning_curve"):
+        curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
+        numbers = ("training texts", names[score])
+        parts.append(Table("Would more texts help? (without the network)", numbers, curve, frozenset(numbers)))
+    if facts.get("confusions"):
+        rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"]]
+        columns = ("expected", "predicted", "texts")
+        parts.append(Table("Confusions (no typos)", columns, rows, frozenset({"texts"})))
+    return draw(*parts)
