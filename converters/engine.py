@@ -76,17 +76,7 @@ class RetvecFile(OpenArtifact):
         self.metadata = self._artifact.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
-        require_origin(
-            self._artifact.path.name,
-            classifier,
-            labels=self._artifact.labels,
-            encoder=self._artifact.config,
-            head=self.metadata.get("head"),
-            ngrams=self.metadata.get("ngrams"),
-            meaning=self.metadata.get("meaning"),
-            decision=self._artifact.decision,
-            tensors=self.metadata.get("tensors"),
-        )
+        require_origin(self._artifact.path.name, classifier, self._artifact.labels, self.metadata)
         try:
             return {name: self._match(name, weights) for name, weights in classifier.weights.items()}
         except (KeyError, ValueError) as error:

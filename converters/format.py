@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.contract import Floats
 from retvec_lite.converters.parity import (
     REFERENCE_NAME,
     ArtifactResult,
@@ -256,27 +256,16 @@ def skipped_lines(runtimes: Iterable[str]) -> list[str]:
     return [reasons[runtime] for runtime in runtimes]
 
 
-def require_origin(
-    file: str,
-    classifier: TrainedModel,
-    *,
-    labels: Sequence[str],
-    encoder: EncoderConfig,
-    head: object,
-    ngrams: object,
-    meaning: object,
-    decision: Decision,
-    tensors: object,
-) -> None:
+def require_origin(file: str, classifier: TrainedModel, labels: Sequence[str], metadata: Mapping[str, Any]) -> None:
     """Raise RetvecLiteError about the first of an artifact's own settings that is not the classifier's."""
     for what, found, wanted in (
         ("labels", list(labels), list(classifier.labels)),
-        ("encoder settings", encoder.to_dict(), classifier.encoder.to_dict()),
-        ("head settings", head, classifier.head.name),
-        ("n-gram settings", ngrams, classifier.ngrams and classifier.ngrams.to_dict()),
-        ("settings of meaning", meaning, classifier.meaning and classifier.meaning.to_dict()),
-        ("decision", decision.to_dict(), classifier.decision.to_dict()),
-        ("names of inner tensors", tensors, _tensors(classifier)),
+        ("encoder settings", metadata.get("encoder"), classifier.encoder.to_dict()),
+        ("head settings", metadata.get("head"), classifier.head.name),
+        ("n-gram settings", metadata.get("ngrams"), classifier.ngrams and classifier.ngrams.to_dict()),
+        ("settings of meaning", metadata.get("meaning"), classifier.meaning and classifier.meaning.to_dict()),
+        ("decision", Decision.from_dict(metadata.get("decision")).to_dict(), classifier.decision.to_dict()),
+        ("names of inner tensors", metadata.get("tensors"), _tensors(classifier)),
     ):
         if found != wanted:
             reference = f"{short(wanted)} as in {REFERENCE_NAME}"

@@ -31,12 +31,12 @@ FOLDED = {
 }
 
 
-def plain_ngrams(values: list[int], drops_invisible: bool, lengths: range) -> list[str]:
+def plain_ngrams(values: list[int], lengths: range) -> list[str]:
     """N-grams as strings, by way of Python's own strings: split at separators, add marks to each word, cut."""
     text = ""
     for value in values:
         char = chr(value) if 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF else "\ufffd"
-        if drops_invisible and ord(char) in INVISIBLE:
+        if ord(char) in INVISIBLE:
             continue
         text += "\0" if ord(char) in SEPARATORS else chr(FOLDED.get(ord(char), ord(char)))
     found = []
@@ -57,10 +57,7 @@ def test_any_text_has_the_buckets_of_a_plain_implementation(data: st.DataObject,
     shortest = data.draw(st.integers(1, longest))
     encoder = data.draw(configs(contract_version=1))
     row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
-    expected = [
-        plain_hash(text) % buckets
-        for text in plain_ngrams(row.tolist(), encoder.drop_invisible, range(shortest, longest + 1))
-    ]
+    expected = [plain_hash(text) % buckets for text in plain_ngrams(row.tolist(), range(shortest, longest + 1))]
     found = ngram_buckets(row, encoder, NgramConfig(buckets=buckets, longest=longest, shortest=shortest))
     assert sorted(found) == sorted(expected)
 

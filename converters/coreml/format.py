@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import IOS, load_coremltools
 from retvec_lite.converters.evaluator import Operation, Program, Type
@@ -44,7 +44,6 @@ from retvec_lite.converters.parity.oracle import (
     require_table,
 )
 from retvec_lite.converters.recipes import RECIPES, Recipe
-from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import parse_json
 from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, letter_table
@@ -276,17 +275,7 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
     """Check that a package claims to be this classifier, and has the interface that apps call."""
     path = program.package.path
     description, metadata = program.package.spec.description, program.package.metadata
-    require_origin(
-        path.name,
-        classifier,
-        labels=program.labels,
-        encoder=EncoderConfig.from_json(metadata.get("encoder", "")),
-        head=metadata.get("head"),
-        ngrams=_parsed(metadata, "ngrams"),
-        meaning=_parsed(metadata, "meaning"),
-        decision=Decision.from_dict(_parsed(metadata, "decision")),
-        tensors=_parsed(metadata, "tensors"),
-    )
+    require_origin(path.name, classifier, program.labels, {key: _parsed(text) for key, text in metadata.items()})
     predicted = [description.predictedFeatureName, description.predictedProbabilitiesName]
     interface = (program.inputs, sorted(program.outputs), predicted)
     codepoints = Type("tensor", "int32", (1, classifier.encoder.max_chars))
@@ -296,11 +285,10 @@ def _check_origin(program: Program, classifier: TrainedModel) -> None:
         )
 
 
-def _parsed(metadata: Mapping[str, str], key: str) -> Any:
-    """Return a value of the metadata that should be JSON, as it is where it is not: it equals no settings then."""
-    text = metadata.get(key, "null")
+def _parsed(text: str) -> Any:
+    """Return a value of the metadata, which may be JSON, or its text where it is none."""
     try:
-        return parse_json(text, key)
+        return parse_json(text, "metadata")
     except RetvecLiteError:
         return text
 

@@ -238,17 +238,7 @@ class SignatureExam:
 
 def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: TrainedModel) -> None:
     """Make sure that an artifact claims to be this classifier, with the signatures and operators it may have."""
-    require_origin(
-        artifact.path.name,
-        classifier,
-        labels=artifact.labels,
-        encoder=artifact.config,
-        head=artifact.metadata.get("head"),
-        ngrams=artifact.metadata.get("ngrams"),
-        meaning=artifact.metadata.get("meaning"),
-        decision=artifact.decision,
-        tensors=artifact.metadata.get("tensors"),
-    )
+    require_origin(artifact.path.name, classifier, artifact.labels, artifact.metadata)
     check_operators(model, recipe.bits)
     listed, found = list(artifact.signatures), signatures_of(model)
     if listed != found:

@@ -161,7 +161,7 @@ def lengthen(dist: Path) -> None:
             edit(lambda spec, _: spec.description.metadata.userDefined.update(recipe="int8-dynamic")),
             "Only earlier releases make and verify int8-dynamic files. Export again with --recipe int4",
         ),
-        (edit(lambda spec, _: spec.description.metadata.userDefined.pop("encoder")), "encoder config is not a JSON"),
+        (edit(lambda spec, _: spec.description.metadata.userDefined.pop("encoder")), "the encoder settings must be"),
         (
             edit(lambda spec, _: setattr(spec.description, "predictedFeatureName", "class")),
             "answer label and probabilities",
