@@ -81,7 +81,7 @@ class Stage:
 
     def _read(self, read: Callable[[Arrays], Made]) -> Made:
         try:
-            with np.load(self.path) as stored:
+            with self.path.open("rb") as file, np.load(file) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             before = dict(json.loads(str(arrays.pop(_SETTINGS))))
             now = json.loads(json.dumps(self.settings))

@@ -133,7 +133,10 @@ def evaluate_embeddings(
     if len(skipped) == len(sources):
         raise RetvecLiteError(f"No language has {FEWEST_QUERIES} words that pre-training never saw.")
     people = [None if human is None else score(*both, human) for both in zip(files, rounded, strict=True)]
-    measured = [FileScores(*each) for each in zip(map(str, paths), scores, people, strict=True)]
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        names = list(map(str, paths))
+    measured = [FileScores(*each) for each in zip(names, scores, people, strict=True)]
     atomic_write(out / PLOT, dot_plot(measured))
     return draw(*tables(measured), *sentences(measured, skipped), f"Written to {out / PLOT}.")
 
@@ -273,7 +276,7 @@ def dot_plot(files: Sequence[FileScores]) -> bytes:
     axes.vlines(places, shares.min(axis=0)[order], shares.max(axis=0)[order], color="#bbbbbb", linewidth=1.2, zorder=1)
     for index, scores in enumerate(files):
         # A dollar sign would start mathematics.
-        label = f"mean {shares[index].mean():.3f}: {Path(scores.name).stem[:40]}".replace("$", r"\$")
+        label = f"mean {shares[index].mean():.3f}: {scores.name[-40:]}".replace("$", r"\$")
         color, marker = _COLOURS[index % len(_COLOURS)], _MARKERS[index % len(_MARKERS)]
         axes.scatter(places, shares[index][order], s=26, label=label, zorder=2, color=color, marker=marker)
     axes.set(ylabel="right word found", ylim=(max(0.0, np.floor(10 * shares.min() - 0.5) / 10), 1.0))

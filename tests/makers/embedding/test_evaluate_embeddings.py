@@ -1,5 +1,6 @@
 """The evaluation of embeddings: numbers known by hand, tables, the plot, and the command."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -118,8 +119,9 @@ def run(*arguments: object) -> int:
 
 
 def test_from_two_files_to_a_report(
-    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     words, misspellings, out = (tmp_path / name for name in ("words", "m.csv", "new/out"))
     words.mkdir()
     for language, count in (("ar", 150), ("xx", 20)):
@@ -128,7 +130,7 @@ def test_from_two_files_to_a_report(
     misspellings.write_text("text,label\nrecieve,receive\nzebbra,zebra\nalot,a lot\n", encoding="utf-8")
     given = (files[0], "--against", files[1], "--words", words, "--misspellings", misspellings, "--quick", "--out", out)
     assert run(*given) == 0, capsys.readouterr().err
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(re.sub("│", " ", capsys.readouterr().out).split())
     assert "Mean over 3 languages" in printed and "never saw: xx." in printed
     assert "2 human misspellings, float32" in printed and "ar list 20 " in printed
     png = (out / "evaluation.png").read_bytes()
