@@ -11,8 +11,6 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import printable
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-WEIGHTS: Final = ROOT / "retvec_lite" / "weights"
-PREBUILT: Final = ROOT / "retvec_lite" / "prebuilt"
 OUT: Final = ROOT / "out" / "makers"
 """Folder of what is made, ignored by git: what is good is copied to the package by hand."""
 

@@ -112,11 +112,6 @@ def word_rows(words: Sequence[str]) -> Ints:
     return np.frombuffer(text.encode("utf-32-le", "replace"), "<i4").reshape(-1, WORD_LENGTH).astype(np.int32)
 
 
-def decode_word(row: Ints) -> str:
-    """Return the word of one row."""
-    return "".join(chr(code) for code in row.tolist() if code)
-
-
 def row_hashes(rows: Ints) -> Hashes:
     """Return a 64-bit hash of each row, uint64 [N], the same on every machine and in every version (polynomial, then mixed)."""
     hashes = np.zeros(len(rows), np.uint64)

@@ -40,3 +40,8 @@ def tiny_training(names: object = ()) -> WordList:
     rows, _ = tiny_wordfreq("en")
     rows = rows[~held_out(rows) & (word_lengths(rows) > 0)]
     return WordList(rows, np.arange(1, len(rows) + 1) / len(rows), {"en": (0, len(rows))}, "made up")
+
+
+def decode_word(row: Ints) -> str:
+    """The word of one row."""
+    return "".join(chr(code) for code in row.tolist() if code)

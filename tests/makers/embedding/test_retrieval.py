@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_words import NAMES, made_up, tiny_training, tiny_wordfreq
+from tiny_words import NAMES, decode_word, made_up, tiny_training, tiny_wordfreq
 
 from makers.embedding import retrieval
 from makers.embedding.retrieval import (
@@ -15,7 +15,7 @@ from makers.embedding.retrieval import (
     word_sources,
 )
 from makers.embedding.word_typos import KIND_NAMES, word_lengths
-from makers.embedding.words import decode_word, held_out, read_frequency_list, row_hashes, word_rows
+from makers.embedding.words import held_out, read_frequency_list, row_hashes, word_rows
 from retvec_lite.contract import Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError

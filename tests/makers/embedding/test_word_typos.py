@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_words import decode_word
 
 from makers.embedding import word_typos
 from makers.embedding.substitutes import bmp_pool, emoji_pool, lookalikes, punctuation_pool
-from makers.embedding.words import decode_word, word_rows
+from makers.embedding.words import word_rows
 from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
 from retvec_lite.data.typos import TYPO_KINDS
 from retvec_lite.errors import RetvecLiteError

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_words import decode_word
 
 import retvec_lite
 from makers.embedding.words import (
     SCRIPT_LOCALES,
     WordList,
     cldr_words,
-    decode_word,
     held_out,
     load_words,
     packaged_lists,

@@ -35,8 +35,3 @@ def test_only_known_words_are_translations() -> None:
     found = learn_lexicon(pairs(), WORDS, ["xw3", "xw4"])
     assert {name for shares in found.values() for name in shares} <= {"xw3", "xw4"}
     assert found["w3"]["xw3"] == TENTHS
-
-
-def test_the_same_pairs_give_the_same_translations() -> None:
-    names = ["x" + word for word in WORDS]
-    assert learn_lexicon(pairs(50), WORDS, names) == learn_lexicon(iter(pairs(50)), WORDS, names)

@@ -9,7 +9,7 @@ import pytest
 from tiny_texts import topic_lines, write_topics
 
 from makers.meaning import corpus as module
-from makers.meaning.corpus import Corpus, digest_of, read_corpus
+from makers.meaning.corpus import Corpus, read_corpus
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import silent
 
@@ -37,22 +37,6 @@ def test_packed_files_hold_the_same(topics: Corpus, tmp_path: Path) -> None:
         found = read_corpus([tmp_path / name], 2, silent)
         assert found.words == topics.words
         np.testing.assert_array_equal(found.tokens, topics.tokens)
-
-
-def test_a_checkpoint_holds_all_of_it(topics: Corpus) -> None:
-    again = Corpus.from_arrays(topics.arrays())
-    assert (again.words, again.total) == (topics.words, topics.total)
-    np.testing.assert_array_equal(again.tokens, topics.tokens)
-    np.testing.assert_array_equal(again.counts, topics.counts)
-
-
-def test_progress_is_told_in_bytes(few_words_suffice: None, tmp_path: Path) -> None:
-    paths = [write_topics(tmp_path / f"{seed}.txt", 1000, seed) for seed in range(2)]
-    told: list[tuple[int, int]] = []
-    read_corpus(paths, 2, lambda what, done, total: told.append((done, total)))
-    everything = sum(path.stat().st_size for path in paths)
-    assert {total for _, total in told} == {everything} and told[-1][0] == everything
-    assert [done for done, _ in told] == sorted(done for done, _ in told) and len(told) > 3
 
 
 def refusal(*files: Path, least_count: int = 2) -> str:
@@ -97,11 +81,3 @@ def test_scripts_without_spaces(few_words_suffice: None, tmp_path: Path) -> None
     path = tmp_path / "ja.txt"
     path.write_text("東京は日本の首都です。\n" * 2000, encoding="utf-8")
     assert "of scripts without spaces between words" in refusal(path)
-
-
-def test_a_digest_tells_texts_apart(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("one two")
-    (tmp_path / "b").write_text("one ")
-    (tmp_path / "c").write_text("two")
-    digests = [digest_of([tmp_path / name for name in names]) for names in ("a", "bc", "cb", "b")]
-    assert len(set(digests)) == 4 and digests[0] == digest_of([tmp_path / "a"])
