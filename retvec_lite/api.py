@@ -5,12 +5,12 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from retvec_lite.arguments import checked
+from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
-from retvec_lite.data.class_weights import ClassWeights
+from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room
 from retvec_lite.model.file_sizes import USUAL_KB
@@ -19,40 +19,42 @@ from retvec_lite.model.weight_files import Embedding, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import OWNED_FILES
-from retvec_lite.training.options import REJECT_AT, Inputs, TrainOptions, ValidationData
+from retvec_lite.training.request import REJECT_AT, read_request
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str] | Any
+"""What `as_dataset` takes, tables of any library included."""
 
 _ROOM: Final = 8_000_000
 """Bytes of the largest classifier with its report."""
 
 
-@TrainOptions.document
 @checked
-def train(  # noqa: D417  # the decorator documents the options
+@takes(read_dataset, *READING)
+def train(
     data: Any,
     labels: Sequence[Any] | None = None,
     *,
     sample_weight: Sequence[float] | None = None,
-    text_column: str = "text",
-    label_column: str = "label",
-    delimiter: str | None = None,
-    skip_bad_rows: bool = False,
-    multi_label: bool | None = None,
     validation: float | ValidationData | Literal["auto"] = "auto",
-    head: str = "auto",
-    embedding: str | os.PathLike[str] | Embedding = "default",
+    head: Literal["auto", "linear", "pool", "cnn", "rnn", "bert"] = "auto",
+    embedding: Literal["default", "raw"] | str | os.PathLike[str] | Embedding = "default",
     ngram_kb: int | None = None,
-    meaning: str | os.PathLike[str] | MeaningFile = "auto",
+    meaning: Literal["auto", "none"] | str | os.PathLike[str] | MeaningFile = "auto",
     languages: Sequence[str | os.PathLike[str] | MeaningFile] | None = None,
     max_kb: int = USUAL_KB,
     epochs: int | None = None,
     typo_rate: float | None = None,
-    class_weights: ClassWeights | os.PathLike[str] | None = None,
+    class_weights: Literal["sqrt", "balanced", "none"] | str | os.PathLike[str] | Mapping[Any, float] | None = None,
     reject_at: float = REJECT_AT,
     unknown_label: str | None = None,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
+    **reading: "Unpack[ReadingOptions]",
 ) -> Classifier:
     """Train a classifier on labelled texts.
 
@@ -65,9 +67,30 @@ def train(  # noqa: D417  # the decorator documents the options
             built-in data.
         labels: a label for each text. Booleans and numbers become strings, as JSON writes them (1 and 1.0: "1", True: "true").
         sample_weight: how much each text counts; only the ratios matter, and 0 leaves a text out.
-        force: this and all options from `text_column` on: see `TrainOptions`.
+        validation: labelled file (in Python also other data, or texts and labels), or the share of the data to set aside (default:
+            cross-validate up to 3,000 texts, a tenth of more).
+        head: linear (fitted in seconds), pool (small and fast), cnn, rnn or bert (these see word order) (default: chosen by the data).
+        embedding: word embedding: a file, or raw for bits alone (default: the built-in one).
+        ngram_kb: kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none).
+        meaning: what words mean: a file of `retvec-lite pretrain-meaning`, or none (default: the built-in one if a fifth of the texts are
+            in its language); n-grams read it too, and it is left out where it does not help.
+        languages: other languages that the classifier shall know besides that of the texts, such as de,es,fr (in Python a list), by what
+            words mean.
+        max_kb: most kilobytes (1,000 bytes) of a file with integer weights, in every format, which head and n-grams are chosen to fit,
+            from 100 to 100,000.
+        epochs: most passes over the data (default: chosen by the size of the data).
+        typo_rate: mean share of mistyped words in mistyped texts (default: 0.4; 0: no text is mistyped or disguised).
+        class_weights: how much the texts of each label count: sqrt (by the root of the inverse frequency), balanced (by the inverse:
+            every label counts the same), none, or weights by label, of which only the ratios matter: a mapping or a file, .csv
+            (label,weight) or .json (default: sqrt; none with several labels a text).
+        reject_at: share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more.
+        unknown_label: label in the data of the texts that belong to no other label: never an answer.
+        seed: seed of everything random.
+        out: folder for the trained classifier, checked before the training begins.
+        force: replace an earlier classifier in that folder.
         progress: a callback (what, done, total), or True for bars on standard error; where that is no terminal, as in a
             notebook, a line now and then. A sentence to tell comes as (sentence, 0, 0).
+        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see `read_dataset`.
 
     Raises:
         RetvecLiteError: for data that cannot be trained on, or an option out of range.
@@ -80,24 +103,12 @@ def train(  # noqa: D417  # the decorator documents the options
         >>> classifier.labels
         ('alarm', 'delivery')
     """
-    options = TrainOptions.of(locals())
+    given = locals()
     if out is not None:
         refuse_existing_folder(out, force)
-    inputs = options.read_inputs(data, labels, sample_weight)
+    request = read_request(given)
     if out is not None:
         require_room(out, _ROOM)
-
-    return _train(inputs, options, out, force, progress)
-
-
-def _train(
-    inputs: Inputs,
-    options: TrainOptions,
-    out: str | os.PathLike[str] | None,
-    force: bool,
-    progress: Progress | bool | None,
-) -> Classifier:
-    """Load TensorFlow, train, and write the folder `out`, if any; arguments as of `train`."""
     from retvec_lite.model import LOADING, load_tensorflow
 
     with watched(progress) as report:
@@ -107,10 +118,10 @@ def _train(
         from retvec_lite.training import trainer
 
         if out is None:
-            return Classifier(*trainer.train(inputs, options, progress=report))
+            return Classifier(*trainer.train(request, progress=report))
         # Opened before the training: a place that cannot be written must not cost a result.
         with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
-            classifier = Classifier(*trainer.train(inputs, options, progress=report))
+            classifier = Classifier(*trainer.train(request, progress=report))
             classifier.write(place)
         return classifier
 

@@ -1,4 +1,4 @@
-"""Arguments of public functions: one of another type than the annotation says is refused in a sentence that names it."""
+"""Arguments of public functions: what their signatures and docstrings say of them, which commands are made from, and what else is refused."""
 
 import collections.abc
 import functools
@@ -6,6 +6,7 @@ import inspect
 import math
 import numbers
 import os
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -64,6 +65,42 @@ def checked(function: Function) -> Function:
     return cast(Function, call)
 
 
+def takes(source: Callable[..., Any], *names: str) -> Callable[[Function], Function]:
+    """Let a function whose last argument is `**reading` take some arguments of another one, as that one declares and documents them.
+
+    Both the signature and the docstring then list them, so that `help` and everything that is made from signatures know them.
+    """
+
+    def extend(function: Function) -> Function:
+        theirs, told = inspect.signature(source).parameters, described(source)
+        *own, _ = inspect.signature(function).parameters.values()
+        named = [theirs[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
+        function.__signature__ = inspect.Signature([*own, *named])  # type: ignore[attr-defined]
+        lines = (function.__doc__ or "").splitlines()
+        for place, line in enumerate(lines):
+            if line.lstrip().startswith("reading: "):
+                indent = line[: len(line) - len(line.lstrip())]
+                lines[place : place + 1] = [f"{indent}{name}: {told[name]}." for name in names]
+        function.__doc__ = "\n".join(lines) or None
+        return function
+
+    return extend
+
+
+def described(function: Callable[..., Any]) -> dict[str, str]:
+    """Return what the docstring of a function says of each argument, in one line without a full stop.
+
+    Example:
+        >>> from retvec_lite.arguments import described
+        >>> from retvec_lite.data.typos import mistype
+        >>> described(mistype)["seed"]
+        'of the typos'
+    """
+    _, _, rest = (inspect.getdoc(function) or "").partition("\nArgs:\n")
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", rest.partition("\n\n")[0], re.MULTILINE)
+    return {name: " ".join(text.split()).removesuffix(".") for name, text in found}
+
+
 def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:
     """Raise RetvecLiteError unless a value is of one of the kinds; without kinds, only integers beyond 64 bits are refused."""
     if isinstance(value, int) and abs(value) >= _BEYOND:
@@ -106,6 +143,8 @@ def _kinds_of(annotation: Any) -> dict[str, _Test]:
             found[f"a {origin.__name__}"] = functools.partial(_is_a, origin)
         else:
             return {}
+    if "a string" in found:  # words are only the ones with a meaning of their own
+        return {words: test for words, test in found.items() if not words.startswith("'")}
     return found
 
 

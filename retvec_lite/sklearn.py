@@ -1,23 +1,40 @@
 """A classifier that follows scikit-learn's conventions, for pipelines, cross-validation and grid search."""
 
+import inspect
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retvec_lite.api import train
 from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import READING
 from retvec_lite.data.labels import cell_of, label_of, split_labels
 from retvec_lite.data.tables import present
 from retvec_lite.data.texts import as_texts
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.model.file_sizes import USUAL_KB
-from retvec_lite.training.options import REJECT_AT
 
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
+
+_ELSEWHERE: Final = (
+    "data",
+    "labels",
+    "sample_weight",
+    "out",
+    "force",
+    "progress",
+    *(name for name in READING if name != "multi_label"),
+)
+"""Arguments of `train` that `fit` takes, or that are about files."""
+
+_SELF: Final = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_OPTIONS: Final = [
+    parameter for name, parameter in inspect.signature(train).parameters.items() if name not in _ELSEWHERE
+]
 
 
 class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
@@ -42,27 +59,14 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ([0, 1], (1, 2))
     """
 
-    def __init__(
-        self,
-        *,
-        head: str = "auto",
-        embedding: str = "default",
-        ngram_kb: int | None = None,
-        meaning: str = "auto",
-        languages: Sequence[str] | None = None,
-        max_kb: int = USUAL_KB,
-        epochs: int | None = None,
-        typo_rate: float | None = None,
-        class_weights: str | Mapping[Any, float] | None = None,
-        validation: float | Literal["auto"] = "auto",
-        multi_label: bool | None = None,
-        reject_at: float = REJECT_AT,
-        unknown_label: Any = None,
-        seed: int = 0,
-    ) -> None:
-        for name, value in locals().items():
-            if name != "self":
-                setattr(self, name, value)
+    def __init__(self, **options: Any) -> None:
+        given = inspect.signature(type(self)).bind(**options)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            setattr(self, name, value)
+
+    # What scikit-learn, `help` and editors read.
+    __init__.__signature__ = inspect.Signature([_SELF, *_OPTIONS])  # type: ignore[attr-defined]
 
     def fit(self, X: Any, y: Sequence[Any], sample_weight: Sequence[float] | None = None) -> "RetvecClassifier":
         """Train on texts and their labels.
@@ -79,8 +83,6 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         Raises:
             RetvecLiteError: for texts that are no strings, or data that cannot be trained on.
         """
-        from retvec_lite.api import train
-
         if self.multi_label and getattr(y, "ndim", 1) == 1 and not _are_indicators(y):
             labels: list[Any] = [
                 split_labels(cell_of(label, f"row {row}", "y", multi_label=True)) for row, label in enumerate(y)

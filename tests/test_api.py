@@ -1,12 +1,11 @@
 """The Python API as a newcomer uses it: train, predict, evaluate, save, load, export, verify."""
 
-import dataclasses
 import inspect
 import json
 import pickle
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,10 @@ from api_folder import ApiFolder, english
 from command_line import write_table
 
 import retvec_lite as rl
-from retvec_lite.training.options import TrainOptions
+from retvec_lite.arguments import described
+from retvec_lite.data.dataset import ReadingOptions
+from retvec_lite.model.heads import HEADS
+from retvec_lite.sklearn import RetvecClassifier
 from tools import hostile
 
 TEXTS = ["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 6
@@ -148,7 +150,7 @@ def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(
         ({"data": [*TEXTS, 7], "labels": [*LABELS, "alarm"]}, "row 24: 'text' must be a string, not 7"),
         ({"data": TEXTS, "labels": ["alarm"] * 24}, "at least 2 different labels"),
         ({"data": "nothing.csv"}, "Cannot read nothing.csv: No such file"),
-        ({"data": TEXTS, "labels": LABELS, "head": "gru"}, "Unknown head 'gru'"),
+        ({"data": TEXTS, "labels": LABELS, "head": "gru"}, "head must be 'auto'"),
         ({"data": TEXTS, "labels": LABELS, "validation": 1.5}, "validation"),
         ({"data": TEXTS, "labels": LABELS, "typo_rate": 1.5}, "typo_rate"),
         ({"data": TEXTS, "labels": LABELS, "epochs": 0}, "epochs"),
@@ -254,13 +256,18 @@ def test_every_option_has_the_same_name_and_default_in_python(command: str) -> N
             assert _plain(action.default) == _plain(default), f"{command}: {action.dest}"
 
 
-def test_train_takes_the_options_as_they_are_declared() -> None:
-    parameters = inspect.signature(rl.train).parameters
-    fields = {field.name: field for field in dataclasses.fields(TrainOptions)}
-    assert set(parameters) - set(fields) == {"data", "labels", "sample_weight", "progress", "strategy"}
-    for name, field in fields.items():
-        assert parameters[name].default == field.default and parameters[name].annotation == field.type, name
-        assert f" {name}: {field.metadata['help']}. " in " ".join((rl.train.__doc__ or "").split())
+def test_options_stand_once() -> None:
+    parameters, told = inspect.signature(rl.train).parameters, described(rl.train)
+    assert list(parameters) == list(told), "each is explained"
+    assert get_args(parameters["head"].annotation) == ("auto", *HEADS)
+    theirs, explained = inspect.signature(rl.read_dataset).parameters, described(rl.read_dataset)
+    for name, kind in ReadingOptions.__annotations__.items():
+        assert theirs[name].annotation == kind and told[name] == explained[name]
+        assert parameters[name] == theirs[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    own = inspect.signature(RetvecClassifier).parameters
+    assert own.items() <= parameters.items() and len(parameters) - len(own) == 10
+    with pytest.raises(TypeError, match="text_colum"):
+        rl.train("starter", text_colum="text")  # type: ignore[call-arg]
 
 
 def _plain(value: Any) -> Any:

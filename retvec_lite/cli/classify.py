@@ -15,7 +15,6 @@ from retvec_lite.data.decoding import problem_in
 from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.option_fields import DELIMITER
 from retvec_lite.runtime.answers import Prediction
 from retvec_lite.runtime.explanation import Explanation
 from retvec_lite.terminal import json_line, one_line, watched, weighted
@@ -57,7 +56,7 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
     parser.add_argument(
         "--delimiter",
-        **DELIMITER.argument,
+        metavar="CHARACTER",
         help="of .csv and .tsv, such as ; or tab (default: recognized by the header)",
     )
     parser.add_argument(

@@ -3,10 +3,11 @@
 import argparse
 
 from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, png_file, shares
+from retvec_lite.cli.options import add_options
+from retvec_lite.data.dataset import READING, read_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import json_line
-from retvec_lite.training.options import TrainOptions
 
 
 def declare_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="labelled .csv, .tsv, .jsonl, .json or .parquet; 'starter': the built-in test split",
     )
-    TrainOptions.add_arguments(parser, "text_column", "label_column", "delimiter", "skip_bad_rows", "multi_label")
+    add_options(parser, read_dataset, *READING)
     parser.add_argument(
         "--unknown-label",
         metavar="LABEL",
@@ -89,7 +90,7 @@ def declare_verify(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="real texts to compare labels on: CSV, TSV or JSON Lines (default: starter texts)",
     )
-    TrainOptions.add_arguments(parser, "text_column", "label_column")
+    add_options(parser, read_dataset, "text_column", "label_column")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 

@@ -5,18 +5,21 @@ import os
 
 from retvec_lite.api import train
 from retvec_lite.cli import png_file
+from retvec_lite.cli.options import add_options
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
 from retvec_lite.model.heads import RnnHead
-from retvec_lite.training.options import TrainOptions
 
 
 def declare_train(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "data", metavar="DATA", help="labelled CSV, TSV, JSON or Parquet file; 'starter': the built-in data"
+    add_options(
+        parser,
+        train,
+        without=("labels", "sample_weight", "progress"),
+        data={"help": "labelled CSV, TSV, JSON or Parquet file; 'starter': the built-in data"},
+        out={"required": True, "metavar": "DIR"},
     )
-    TrainOptions.add_arguments(parser)
     parser.add_argument(
         "--plot", type=png_file, metavar="FILE.png", help="draw the learning curve; --force replaces an existing file"
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
@@ -94,6 +94,20 @@ class Dataset:
         )
 
 
+class ReadingOptions(TypedDict, total=False):
+    """How labelled files and tables are read, for type checkers: what `read_dataset` declares, explains and gives defaults."""
+
+    text_column: str
+    label_column: str
+    delimiter: str | None
+    skip_bad_rows: bool
+    multi_label: bool | None
+
+
+READING: Final = tuple(ReadingOptions.__annotations__)
+"""The names of these options."""
+
+
 class _Row(NamedTuple):
     place: int
     text: Any
@@ -120,7 +134,7 @@ def as_dataset(
     delimiter: str | None = None,
     skip_bad_rows: bool = False,
     split: str = "train",
-    multi_label: bool = False,
+    multi_label: bool | None = None,
     sample_weight: Sequence[float] | None = None,
 ) -> Dataset:
     """Return labelled texts in whatever form the user has them.
@@ -152,7 +166,7 @@ def as_dataset(
     rows = [_Row(row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
     names = ("text", "label") if labels is not None else (text_column, label_column)
     origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(skip_bad_rows)
-    return _checked(origin, rows, multi_label, skipped, sample_weight)
+    return _checked(origin, rows, bool(multi_label), skipped, sample_weight)
 
 
 @checked
@@ -160,7 +174,7 @@ def read_dataset(
     path: str | os.PathLike[str],
     text_column: str = "text",
     label_column: str = "label",
-    multi_label: bool = False,
+    multi_label: bool | None = None,
     *,
     delimiter: str | None = None,
     skip_bad_rows: bool = False,
@@ -173,11 +187,12 @@ def read_dataset(
 
     Args:
         path: the file.
-        text_column: column or field of the texts.
-        label_column: column or field of the labels.
-        multi_label: a text may have several labels, separated by `|` (in JSON and Parquet also a list), or none.
-        delimiter: between the cells of `.csv` and `.tsv`; by default that of `,`, `;`, TAB and `|` which fits the header.
-        skip_bad_rows: leave out rows that cannot be read, or lack a text or a label; otherwise they are an error.
+        text_column: column of the texts in a file or table.
+        label_column: column of the labels in a file or table.
+        multi_label: a text may have several labels, separated by | (in JSON, Parquet and Python also a list), or none;
+            --no-multi-label (False): | is part of a label (default: one label, without | where a classifier is trained).
+        delimiter: between the cells of a CSV or TSV file, such as ; or tab (default: the one of , ; | and tab that fits the header).
+        skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them (default: they are an error).
 
     Raises:
         RetvecLiteError: names the file, the line and what is wrong with it.
@@ -196,7 +211,7 @@ def read_dataset(
     columns, skipped = (text_column, label_column), Skipped(skip_bad_rows)
     with explained(file), Rows(file, columns, delimiter=delimiter, skipped=skipped) as rows:
         found = [_Row(place, *(present(fields[column]) for column in columns)) for place, fields in rows]
-    return _checked(_Origin(file, columns, rows.unit), found, multi_label, skipped)
+    return _checked(_Origin(file, columns, rows.unit), found, bool(multi_label), skipped)
 
 
 def check_trainable(dataset: Dataset) -> None:

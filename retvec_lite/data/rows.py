@@ -25,8 +25,7 @@ from retvec_lite.data.json_arrays import array_items
 from retvec_lite.data.shapes import FASTTEXT, ONE_A_ROW, cells_hint, cells_of_header, delimiter_hint, json_hint
 from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.table_reader import TableReader, first_record, sniffed
-from retvec_lite.errors import RetvecLiteError, SystematicError
-from retvec_lite.option_fields import DELIMITER
+from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 JSON_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
@@ -142,8 +141,9 @@ class Rows:
             RetvecLiteError: for a file that cannot be opened or lacks a column; and later for each bad row, unless `skipped` takes it.
             OSError, ValueError, EOFError, zlib.error: later, for a damaged file.
         """
-        if delimiter is not None and not DELIMITER.allow(delimiter):
-            raise RetvecLiteError(DELIMITER.error.format(name="delimiter", value=delimiter))
+        delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter  # as people type it
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise RetvecLiteError(f"delimiter must be one character, such as ';', or tab, not {shown(delimiter)}.")
         self._path, self._required, self._skipped, self._whole = path, required, skipped or Skipped(), whole
         self._suffix, codec = format_of(path)
         self.columns: list[str] = []

@@ -16,7 +16,7 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.runtime.retvec_file import ALIGN
 from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.request import Request
 from retvec_lite.training.settings import FEW
 
 _MOST_WEIGHTS: Final = 800_000
@@ -46,7 +46,7 @@ _SMALLER: Final = (CnnHead.name, PoolHead.name, LinearHead.name)
 
 def choose_parts(
     data: TrainingData,
-    options: TrainOptions,
+    request: Request,
     embedding: Mapping[str, Floats],
     count: Callable[[], int],
     meaning: MeaningConfig | None = None,
@@ -56,12 +56,12 @@ def choose_parts(
 
     A `pretrained` head comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many languages with many labels are better
     off with `pool` as well: the bytes that it saves are worth more as codebooks (docs/benchmarks.md). What does not fit into
-    `options.max_kb` gives way to a smaller head. `count` counts the different n-grams of the texts, which takes time.
+    `request.max_kb` gives way to a smaller head. `count` counts the different n-grams of the texts, which takes time.
 
     Raises:
         RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
     """
-    head, labels, multi_label = options.head, data.labels, data.scheme.multi_label
+    head, labels, multi_label = request.head, data.labels, data.scheme.multi_label
     decision = planned_decision(data)
 
     def shapes_of(head: HeadSpec) -> Shapes:
@@ -70,30 +70,30 @@ def choose_parts(
     if head == "auto":
         head = _usual_head(data)
         # Where the size of the table is given, a smaller head leaves it no more room.
-        if head == CnnHead.name and len(labels) >= _MANY_LABELS and not multi_label and options.ngram_kb is None:
-            buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, options, decision)
+        if head == CnnHead.name and len(labels) >= _MANY_LABELS and not multi_label and request.ngram_kb is None:
+            buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, request, decision)
             if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
                 head = PoolHead.name
-    heads = _SMALLER[_SMALLER.index(head) :] if options.head == "auto" else (head,)
+    heads = _SMALLER[_SMALLER.index(head) :] if request.head == "auto" else (head,)
     needed = {}
     for spec in (*([pretrained] if pretrained else []), *(HEADS[name]() for name in heads)):
         shapes = shapes_of(spec)
-        buckets = choose_buckets(shapes, data.config, labels, options, decision)
+        buckets = choose_buckets(shapes, data.config, labels, request, decision)
         if isinstance(spec, LinearHead) and not buckets:
             continue
         needed[spec] = _largest_file(with_ngrams(shapes, buckets, len(labels)), data.config, labels, decision)
-        if needed[spec] <= 1000 * options.max_kb:
+        if needed[spec] <= 1000 * request.max_kb:
             return spec, buckets
     if not needed:
         raise RetvecLiteError(
             f"The head linear needs n-grams: for {len(labels):,} labels "
-            f"{_least_room(shapes_of(LinearHead()), data.config, labels, options, decision)} (now {options.max_kb if options.ngram_kb is None else options.ngram_kb:,}), "
+            f"{_least_room(shapes_of(LinearHead()), data.config, labels, request, decision)} (now {request.max_kb if request.ngram_kb is None else request.ngram_kb:,}), "
             "have fewer labels, or choose another head."
         )
     least = min(needed, key=lambda spec: needed[spec])
     raise RetvecLiteError(
         f"{len(labels):,} labels with the head {least.name} take up to {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
-        f"{options.max_kb:,}. Raise --max-kb (max_kb) to {math.ceil(needed[least] / 1000):,}, have fewer labels, or choose a smaller "
+        f"{request.max_kb:,}. Raise --max-kb (max_kb) to {math.ceil(needed[least] / 1000):,}, have fewer labels, or choose a smaller "
         "--head, --ngram-kb or --embedding."
     )
 
@@ -112,15 +112,15 @@ def _largest_file(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str],
 
 
 def _least_room(
-    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions, decision: Decision
+    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], request: Request, decision: Decision
 ) -> str:
     """Return which option makes room for the fewest n-grams, and with how many kilobytes."""
-    if options.ngram_kb is not None:
+    if request.ngram_kb is not None:
         return f"raise --ngram-kb (ngram_kb) to {math.ceil(_FEWEST_BUCKETS * (len(labels) + 1) / 1000):,}"
-    limits = range(options.max_kb, 100_001)
+    limits = range(request.max_kb, 100_001)
 
     def has_room(kilobytes: int) -> bool:
-        wider = dataclasses.replace(options, max_kb=kilobytes)
+        wider = dataclasses.replace(request, max_kb=kilobytes)
         return choose_buckets(network, encoder, labels, wider, decision) > 0
 
     place = bisect.bisect_left(limits, True, key=has_room)
@@ -149,7 +149,7 @@ def with_ngrams(network: Shapes, buckets: int, classes: int) -> Shapes:
 
 def choose_meaning_kb(
     data: TrainingData,
-    options: TrainOptions,
+    request: Request,
     embedding: Mapping[str, Floats],
     count: Callable[[], int],
     others: int = 0,
@@ -159,9 +159,9 @@ def choose_meaning_kb(
 
     `count` counts the different n-grams of the texts: few texts cannot use all buckets.
     """
-    head = pretrained or HEADS[_usual_head(data) if options.head == "auto" else options.head]()
+    head = pretrained or HEADS[_usual_head(data) if request.head == "auto" else request.head]()
     network = network_shapes(head, embedding, len(data.labels), data.config)
-    room = _ngram_room(network, data.config, data.labels, options, planned_decision(data))
+    room = _ngram_room(network, data.config, data.labels, request, planned_decision(data))
     buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
@@ -176,30 +176,30 @@ def choose_buckets(
     network: Shapes,
     encoder: EncoderConfig,
     labels: Sequence[str],
-    options: TrainOptions,
+    request: Request,
     decision: Decision = Decision(),  # noqa: B008
 ) -> int:
     """Return how many buckets of n-grams there is room for beside a network; 0 for none.
 
     Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills the largest file, of all formats, up to `max_kb`.
     """
-    buckets = min(_ngram_room(network, encoder, labels, options, decision) // (len(labels) + 1), MOST_BUCKETS)
+    buckets = min(_ngram_room(network, encoder, labels, request, decision) // (len(labels) + 1), MOST_BUCKETS)
     return buckets if buckets >= _FEWEST_BUCKETS else 0
 
 
 def _ngram_room(
-    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], options: TrainOptions, decision: Decision
+    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], request: Request, decision: Decision
 ) -> int:
     """Return the bytes that there is room for in a table of n-grams."""
-    if options.ngram_kb is not None:
-        return 1000 * options.ngram_kb
+    if request.ngram_kb is not None:
+        return 1000 * request.ngram_kb
     table = _FEWEST_BUCKETS * (len(labels) + 1)
     least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
     # A larger table may be padded by a few bytes more.
-    room = 1000 * options.max_kb - (_largest_file(least, encoder, labels, decision) - table) - 2 * ALIGN
+    room = 1000 * request.max_kb - (_largest_file(least, encoder, labels, decision) - table) - 2 * ALIGN
     if "meaning/rows" in network:
         return room
     # A byte for each weight of a matrix; vectors and positions are float32.
     matrices = {name for name, shape in network.items() if len(shape) > 1 and name != "head/positions"}
     weights = sum(math.prod(shape) * (1 if name in matrices else 4) for name, shape in network.items())
-    return min(room, _MOST_WEIGHTS + 1000 * max(options.max_kb - USUAL_KB, 0) - weights)
+    return min(room, _MOST_WEIGHTS + 1000 * max(request.max_kb - USUAL_KB, 0) - weights)

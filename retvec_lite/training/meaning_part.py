@@ -38,8 +38,8 @@ from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold, ngram_logits
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.meaning_table import build_table, fitting_codes, side_by_side, table_bytes, text_meanings
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.reading import Places, Ragged, TextReader
+from retvec_lite.training.request import Request
 from retvec_lite.training.translation import directions
 from retvec_lite.windows import cut_windows
 
@@ -111,7 +111,7 @@ class MeaningPart:
 
 
 def choose_language(
-    meanings: Sequence[MeaningFile | str], texts: Sequence[str], options: TrainOptions
+    meanings: Sequence[MeaningFile | str], texts: Sequence[str], request: Request
 ) -> tuple[MeaningFile | None, dict[str, Any]]:
     """Return the file of the language that most of the texts are in, from files and tags; a file that was named is taken as it is.
 
@@ -120,9 +120,9 @@ def choose_language(
     """
     if not meanings:
         return None, {}
-    if options.meaning != "auto":
+    if request.meaning != "auto":
         return language_file(meanings[0]), {}
-    languages = language_shares(texts, options.seed)
+    languages = language_shares(texts, request.seed)
     tags = [meaning if isinstance(meaning, str) else meaning.language for meaning in meanings]
     share, place = max((languages.get(tag, 0.0), -place) for place, tag in enumerate(tags))
     if share >= _LEAST_SHARE:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from retvec_lite.data.class_weights import DEFAULT, ClassWeights
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import BertHead, LinearHead, RnnHead
-from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.request import Request
 
 FEW: Final = 3_000
 """Texts up to which they are cross-validated."""
@@ -70,18 +70,15 @@ class FitSettings:
         return self.epochs * max(1, texts // self.batch(texts))
 
 
-def settings_for(
-    texts: Dataset, options: TrainOptions, class_weights: ClassWeights | None, translated: bool = False
-) -> FitSettings:
+def settings_for(texts: Dataset, request: Request) -> FitSettings:
     """Return the recommended settings for some training texts, but for what was asked for.
 
-    Where every second copy is `translated`, twice the epochs show as many of the others.
+    Where every second copy is a translation, twice the epochs show as many of the others.
     """
-    names = ("epochs", "typo_rate", "seed")
-    chosen = {name: getattr(options, name) for name in names} | {"class_weights": class_weights}
+    chosen = {name: getattr(request, name) for name in ("epochs", "typo_rate", "seed", "class_weights")}
     given = {name: value for name, value in chosen.items() if value is not None}
-    found = recommended(len(texts), multi_label=texts.multi_label, head=options.head, **given)
-    return dataclasses.replace(found, epochs=2 * found.epochs) if translated and options.epochs is None else found
+    found = recommended(len(texts), multi_label=texts.multi_label, head=request.head, **given)
+    return dataclasses.replace(found, epochs=2 * found.epochs) if request.languages and not request.epochs else found
 
 
 def recommended(texts: int, *, multi_label: bool = False, head: str = "auto", **chosen: Any) -> FitSettings:

@@ -30,7 +30,7 @@ from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
-from retvec_lite.training.options import Inputs, TrainOptions
+from retvec_lite.training.request import Request
 from retvec_lite.training.settings import FEW, FitSettings, settings_for
 from retvec_lite.training.thresholds import decide
 from retvec_lite.training.translation import Translation
@@ -58,8 +58,7 @@ class Prepared(NamedTuple):
 
 
 def train(
-    inputs: Inputs,
-    options: TrainOptions,
+    request: Request,
     *,
     settings: FitSettings | None = None,
     progress: Progress = silent,
@@ -72,31 +71,29 @@ def train(
     Raises:
         RetvecLiteError: for data or options that leave nothing to train, or a loss that is no longer finite.
     """
-    prepared = prepare(inputs, options, settings, progress)
+    prepared = prepare(request, settings, progress)
     ensemble = Ensemble(prepared.plan, progress)
     ensemble.learn()
-    return judge(prepared, ensemble, inputs, options)
+    return judge(prepared, ensemble, request)
 
 
-def prepare(
-    inputs: Inputs, options: TrainOptions, fixed: FitSettings | None = None, progress: Progress = silent
-) -> Prepared:
+def prepare(request: Request, fixed: FitSettings | None = None, progress: Progress = silent) -> Prepared:
     """Divide the texts, choose all that follows from their number, and mistype and encode them.
 
     Raises:
-        RetvecLiteError: for a share that leaves no texts, or a file that would be larger than `options.max_kb`.
+        RetvecLiteError: for a share that leaves no texts, or a file that would be larger than `request.max_kb`.
     """
-    training, validation, folds = inputs.training, inputs.validation, []
-    refit, seed = False, fixed.seed if fixed else options.seed
+    training, validation, folds = request.training, request.validation, []
+    refit, seed = False, fixed.seed if fixed else request.seed
     if validation is None and len(training) <= FEW:
         validation, folds = training, choose_folds(training, seed)
     elif not isinstance(validation, Dataset):
         # Set aside here, and not by the user: learned from in the end.
         training, validation = split(training, 0.1 if validation is None else validation, seed)
         refit = True
-    settings = fixed or settings_for(training, options, inputs.class_weights, translated=bool(inputs.languages))
-    source, facts = choose_language(inputs.meanings, training.texts, options)
-    others = other_languages(source, inputs.languages)
+    settings = fixed or settings_for(training, request)
+    source, facts = choose_language(request.meanings, training.texts, request)
+    others = other_languages(source, request.languages)
     translation = Translation(source, others) if source and others else None
     data = make_examples(
         training,
@@ -105,11 +102,11 @@ def prepare(
         translation=translation,
         folds=folds,
         refit=refit,
-        word_length=inputs.embedding.word_length if inputs.embedding else EncoderConfig.word_length,
+        word_length=request.embedding.word_length if request.embedding else EncoderConfig.word_length,
         progress=progress,
     )
     language = _Language(source, others, facts)
-    plan = _plan(inputs, options, data, settings, language)
+    plan = _plan(request, data, settings, language)
     network = network_shapes(
         plan.head,
         plan.embedding,
@@ -131,29 +128,27 @@ class _Language(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def _plan(
-    inputs: Inputs, options: TrainOptions, data: TrainingData, settings: FitSettings, language: _Language
-) -> Plan:
+def _plan(request: Request, data: TrainingData, settings: FitSettings, language: _Language) -> Plan:
     """Choose the parts. What words mean gives way where it leaves no room for n-grams, beside which it is read."""
-    embedding = inputs.embedding.weights if inputs.embedding else {}
+    embedding = request.embedding.weights if request.embedding else {}
     meaning, facts = None, dict(language.facts)
-    pretrained = _pretrained_head(inputs, options, data, language)
+    pretrained = _pretrained_head(request, data, language)
 
     @functools.cache
     def count() -> int:
         return count_distinct(count_hashes(data, [data.clean], KINDS[0])[0])
 
     if language.source:
-        requests = _requests(language.source, options, data) if pretrained else None
+        requests = _requests(language.source, request, data) if pretrained else None
         head = pretrained.head if pretrained else None
-        kilobytes = choose_meaning_kb(data, options, embedding, count, len(language.others), head)
+        kilobytes = choose_meaning_kb(data, request, embedding, count, len(language.others), head)
         meaning, more = make_part(language.source, data, kilobytes, language.others, settings.seed, requests)
         facts |= more
 
     def plan(meaning: MeaningPart | None) -> Plan:
         head, buckets = choose_parts(
             data,
-            options,
+            request,
             embedding,
             count,
             meaning.config if meaning else None,
@@ -171,39 +166,37 @@ def _plan(
     return plan(None)
 
 
-def _requests(source: MeaningFile, options: TrainOptions, data: TrainingData) -> MeaningFile | None:
+def _requests(source: MeaningFile, request: Request, data: TrainingData) -> MeaningFile | None:
     """Return what words mean in requests, which helps except with two labels: there the usual table alone tells spam better."""
-    is_read = options.meaning == "auto" and len(data.labels) > _TOLD_BY_ONE_TABLE
+    is_read = request.meaning == "auto" and len(data.labels) > _TOLD_BY_ONE_TABLE
     return packaged_requests(source.language) if is_read else None
 
 
-def _pretrained_head(
-    inputs: Inputs, options: TrainOptions, data: TrainingData, language: _Language
-) -> PretrainedHead | None:
+def _pretrained_head(request: Request, data: TrainingData, language: _Language) -> PretrainedHead | None:
     """Return the pre-trained head of the language of few texts, with one label each, unless another network is asked for."""
     few = len(data.clean) <= FEW and not (data.scheme.multi_label or data.is_translated)
-    usual = options.head == "auto" and options.epochs is None
+    usual = request.head == "auto" and request.epochs is None
     found = packaged_head(language.source.language) if few and usual and language.source else None
-    return found if found and inputs.embedding and found.embedding == inputs.embedding.digest else None
+    return found if found and request.embedding and found.embedding == request.embedding.digest else None
 
 
-def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: TrainOptions) -> Trained:
+def judge(prepared: Prepared, ensemble: Ensemble, request: Request) -> Trained:
     """Choose when a text has a label, score the answers to held-out texts, and write down the facts of the training."""
     plan, data, texts = prepared.plan, prepared.plan.data, prepared.training.texts
-    judged = decide(ensemble.logits, data, options.reject_at, options.unknown_label)
+    judged = decide(ensemble.logits, data, request.reject_at, request.unknown_label)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
-        "data": inputs.training.path.name,
+        "data": request.training.path.name,
         "training_texts": len(prepared.training),
         "validation_texts": len(prepared.validation),
-        "warnings": inputs.warnings,
+        "warnings": request.warnings,
         "folds": data.folds,
-        "multi_label": inputs.training.multi_label,
+        "multi_label": request.training.multi_label,
         "texts_cut_by_max_words": data.share_cut,
         "texts_in_windows": sum(len(text) > data.config.max_chars for text in texts) / len(texts),
         "settings": dataclasses.asdict(plan.settings),
-        "reject_at": options.reject_at,
-        "max_kb": options.max_kb,
+        "reject_at": request.reject_at,
+        "max_kb": request.max_kb,
         "estimated_bytes": estimate_bytes(
             {name: value.shape for name, value in ensemble.weights.items()},
             data.config,
@@ -213,7 +206,7 @@ def judge(prepared: Prepared, ensemble: Ensemble, inputs: Inputs, options: Train
         **ensemble.facts,
         **judged.facts(),
     }
-    known = inputs.embedding
+    known = request.embedding
     about = {"name": known.name, "card": known.card} if known else {"name": "raw", "card": {}}
     model = TrainedModel(
         data.config,

@@ -158,6 +158,10 @@ def test_a_real_signal_in_the_middle_of_training(table: Path, tmp_path: Path) ->
     ("arguments", "part"),
     [
         (["--epochs", "0"], "epochs"),
+        (["--epochs", "many"], "epochs must be an integer or None, not 'many'."),
+        (["--ngram-kb", "1.5"], "ngram_kb must be an integer or None, not '1.5'."),
+        (["--typo-rate", "a few"], "typo_rate must be a number or None, not 'a few'."),
+        (["--delimiter", "::"], "delimiter must be one character, such as ';', or tab, not '::'."),
         (["--typo-rate", "1.5"], "typo_rate"),
         (["--typo-rate", "nan"], "typo_rate"),
         (["--seed", "-1"], "seed"),
@@ -193,8 +197,6 @@ def test_what_argparse_refuses(table: Path, capsys: pytest.CaptureFixture[str]) 
     for arguments in (
         ["--head", "gru"],
         ["--plot", "curve.pdf"],
-        ["--ngram-kb", "many"],
-        ["--epochs", "many"],
         [],
     ):
         out = ["--out", "x"] if arguments else []

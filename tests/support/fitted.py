@@ -4,6 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+from tiny_data import tiny_dataset
+
+from retvec_lite import api
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import HeadSpec
@@ -12,12 +16,30 @@ from retvec_lite.training import trainer
 from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.options import TrainOptions
+from retvec_lite.training.request import Request, read_request
 from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.trainer import Trained
 
 Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
+
+
+class _Asked(Exception):
+    """What `rl.train` was about to do, which is not done."""
+
+
+def asked(*data: Any, **options: Any) -> Request:
+    """Return what `rl.train` asks for with some arguments; without data, some where only the options matter."""
+
+    def stop(given: Mapping[str, Any]) -> None:
+        raise _Asked(read_request(given))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "read_request", stop)
+        with pytest.raises(_Asked) as found:
+            api.train(*(data or [tiny_dataset(3)]), **options)
+    request: Request = found.value.args[0]
+    return request
 
 
 def train(
@@ -29,10 +51,13 @@ def train(
     **given: Any,
 ) -> Trained:
     """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings of one's own."""
-    options = TrainOptions(
-        **{"validation": "auto" if validation is None else validation, "embedding": "raw", "meaning": "none", **given}
-    )
-    return trainer.train(options.read_inputs(training), options, settings=settings, progress=progress)
+    options = {
+        "validation": "auto" if validation is None else validation,
+        "embedding": "raw",
+        "meaning": "none",
+        **given,
+    }
+    return trainer.train(asked(training, **options), settings=settings, progress=progress)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fitted import train
+from fitted import asked, train
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 import retvec_lite as rl
@@ -18,7 +18,6 @@ from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training import budget
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.reading import TextReader
 
 
@@ -32,7 +31,7 @@ def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int
     names = tuple(f"label {number}" for number in range(labels))
     embedding = load_default_embedding().weights
     head, buckets = budget.choose_parts(
-        dataclasses.replace(data, labels=names), TrainOptions(**options), embedding, lambda: 300
+        dataclasses.replace(data, labels=names), asked(**options), embedding, lambda: 300
     )
     return head.name, buckets
 
@@ -101,7 +100,7 @@ def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pyt
     def kilobytes(labels: int, ngrams: int = 40_000, **options: Any) -> int:
         names = tuple(f"label {number}" for number in range(labels))
         told = dataclasses.replace(data, labels=names)
-        return budget.choose_meaning_kb(told, TrainOptions(**options), embedding, lambda: ngrams)
+        return budget.choose_meaning_kb(told, asked(**options), embedding, lambda: ngrams)
 
     few, usual, many = (kilobytes(labels) for labels in (2, 30, 150))
     assert 250 >= few > usual > many > 40, "few labels leave n-grams more room than they use"
@@ -122,7 +121,7 @@ def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data:
         told = dataclasses.replace(data, labels=names, reader=TextReader(data.clean, encoder))
         meaning = MeaningConfig(words=words, rows=2 * words, displacements=words) if words else None
         for head in ("auto", "linear"):
-            options = TrainOptions(head=head, max_kb=limit)
+            options = asked(head=head, max_kb=limit)
             try:
                 spec, buckets = budget.choose_parts(told, options, embedding, lambda: 300, meaning)
             except RetvecLiteError:
@@ -147,7 +146,7 @@ def test_files_with_meaning_stay_below_their_limits(
     encoder = dataclasses.replace(TINY_CONFIG, max_chars=136, max_words=24)
     told = dataclasses.replace(data, labels=names, reader=TextReader(data.clean, encoder))
     for head in ("linear", "pool", "cnn"):
-        options = TrainOptions(head=head)
+        options = asked(head=head)
         kilobytes = budget.choose_meaning_kb(told, options, embedding, lambda: 300)
         words = (1000 * kilobytes - 16_384) // 15
         config = MeaningConfig(words=words, rows=2 * words, displacements=words)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fitted import asked
 from scipy import sparse
 from tiny_data import TINY_CONFIG, tiny_dataset
 
@@ -14,7 +15,6 @@ from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features, NgramCounts
 from retvec_lite.training.linear_model import LinearModel
 from retvec_lite.training.linear_part import LinearFitter
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FitSettings
 
 RNG = np.random.default_rng(3)
@@ -126,7 +126,7 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room
     monkeypatch.setattr(budget, "choose_buckets", lambda *_: buckets)
     training = tiny_dataset(9)
     data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
-    options = TrainOptions(ngram_kb=kilobytes)
+    options = asked(ngram_kb=kilobytes)
     found, _ = budget.choose_parts(data, options, {}, lambda: 300)
     assert found.name == head
 

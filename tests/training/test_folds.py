@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fitted import asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset, check_trainable
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.settings import FEW
 from retvec_lite.training.trainer import choose_folds, prepare
 
@@ -64,5 +64,5 @@ def test_folds_follow_the_seed() -> None:
 def test_many_texts_have_no_folds() -> None:
     assert FEW == 3000
     for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
-        options = TrainOptions(head="linear", embedding="raw", typo_rate=0.0)
-        assert prepare(options.read_inputs(counted(count, count)), options).plan.data.folds == folds
+        request = asked(counted(count, count), head="linear", embedding="raw", typo_rate=0.0)
+        assert prepare(request).plan.data.folds == folds

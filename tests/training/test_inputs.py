@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from command_line import Main
+from fitted import asked
 from tiny_artifact import LABELS as TINY_LABELS
 from tiny_data import tiny_dataset
 
 import retvec_lite as rl
-from retvec_lite.training.options import TrainOptions
 
 DATA = tiny_dataset(12)
 FRAME = pd.DataFrame({"message": DATA.texts, "category": DATA.labels})
@@ -42,8 +42,7 @@ def test_every_format_is_read_for_training(tmp_path: Path, name: str) -> None:
     else:
         pytest.importorskip("pyarrow")
         FRAME.to_parquet(file)
-    options = TrainOptions(text_column="message", label_column="category", validation=file)
-    inputs = options.read_inputs(file)
+    inputs = asked(file, text_column="message", label_column="category", validation=file)
     assert inputs.training.texts == DATA.texts and inputs.training.labels == DATA.labels
     assert isinstance(inputs.validation, rl.Dataset) and inputs.validation.texts == DATA.texts
 
@@ -53,8 +52,8 @@ def test_bad_rows_are_skipped_where_that_is_asked_for(tmp_path: Path) -> None:
     file.write_text(FRAME.to_csv(index=False, sep="#") + "only a text#\n#b\n#\ntoo#many#cells\n", encoding="utf-8")
     names = {"text_column": "message", "label_column": "category", "delimiter": "#"}
     with pytest.raises(rl.RetvecLiteError, match="line 53: 3 cells"):
-        TrainOptions(**names).read_inputs(file)
-    inputs = TrainOptions(**names, skip_bad_rows=True).read_inputs(file)
+        asked(file, **names)
+    inputs = asked(file, **names, skip_bad_rows=True)
     assert len(inputs.training) == len(DATA) and inputs.warnings[0] == f"{file}: 1 empty row skipped."
     assert inputs.warnings[1].startswith(f"{file}: 3 bad rows skipped, the first: {file}, line 53: 3 cells")
 
@@ -69,12 +68,12 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_taken_for_training_and_validation(form: str) -> None:
-    options = TrainOptions(
+    inputs = asked(
+        FORMS[form],
         text_column="message",
         label_column="category",
         validation=FORMS[form],
     )
-    inputs = options.read_inputs(FORMS[form])
     assert inputs.training.texts == DATA.texts
     assert isinstance(inputs.validation, rl.Dataset) and inputs.validation.labels == DATA.labels
 
@@ -112,13 +111,13 @@ def test_an_exported_file_is_evaluated_on_what_newcomers_have(tiny_model: str, t
 
 def test_weights_of_zero_and_what_is_no_data_are_told() -> None:
     with pytest.raises(rl.RetvecLiteError, match=r"^sample_weight is 0 for every text"):
-        TrainOptions().read_inputs(["x", "y"], ["a", "b"], [0, 0])
+        asked(["x", "y"], ["a", "b"], [0, 0])
     for data in (5, None):
         with pytest.raises(rl.RetvecLiteError, match=rf"^{data} is no data\."):
-            TrainOptions().read_inputs(data)
+            asked(data)
 
 
 @pytest.mark.parametrize("share", ["20%", "0,2", "20 %"])
 def test_a_mistyped_share_is_told(share: str) -> None:
     with pytest.raises(rl.RetvecLiteError, match=rf"or a share such as 0\.2, not '{share}'\.$"):
-        TrainOptions(validation=share).read_inputs(DATA)
+        asked(DATA, validation=share)

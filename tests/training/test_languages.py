@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import train
+from fitted import asked, train
 from modeling_cases import random_embedding
 from synonyms import UNSEEN, foreign, in_georgian, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
@@ -18,7 +18,6 @@ from retvec_lite.model.report import describe_meaning
 from retvec_lite.training import meaning_part
 from retvec_lite.training.examples import TRANSLATED, TrainingData, make_examples
 from retvec_lite.training.meaning_part import LEAST_WORDS, MeaningPart, make_part, other_languages
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.trainer import Trained
 from retvec_lite.training.translation import Translation, plain_words, similar_words, translate
 
@@ -179,7 +178,7 @@ def test_languages_go_together() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"languages": "de"}, r"languages must be a list such as \['de', 'es'\], not 'de'."),
+        ({"languages": "de"}, "languages must be a sequence or None, not 'de'."),
         ({"languages": ["de"], "meaning": "none"}, "languages needs n-grams and what words mean"),
         ({"languages": ["de"], "ngram_kb": 0}, "languages needs n-grams and what words mean"),
         (
@@ -192,10 +191,10 @@ def test_languages_go_together() -> None:
 def test_what_cannot_be(options: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     known = foreign("de")
     monkeypatch.setattr(
-        "retvec_lite.training.options.language_file", lambda name: known if name == "de" else _real(name)
+        "retvec_lite.training.request.language_file", lambda name: known if name == "de" else _real(name)
     )
     with pytest.raises(RetvecLiteError, match=sentence):
-        TrainOptions(**options).read_inputs(tiny_dataset(3))
+        asked(**options)
 
 
 def _real(name: Any) -> Any:
@@ -206,8 +205,8 @@ def _real(name: Any) -> Any:
 
 def test_a_file_of_a_language_can_be_named(tmp_path: Any) -> None:
     foreign().save(tmp_path / "ka.safetensors")
-    options = TrainOptions(languages=[str(tmp_path / "ka.safetensors"), foreign("xx"), "en"])
-    assert [file.language for file in options.read_inputs(tiny_dataset(3)).languages] == ["ka", "xx", "en"]
+    request = asked(languages=[str(tmp_path / "ka.safetensors"), foreign("xx"), "en"])
+    assert [file.language for file in request.languages] == ["ka", "xx", "en"]
 
 
 # --- trained ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fitted import asked
 from modeling_cases import random_head
 from ngram_counts import count_ngrams
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
@@ -25,7 +26,6 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_features import Kind
 from retvec_lite.training.linear_model import RARE, USUAL, Weighing
 from retvec_lite.training.linear_part import KINDS, LinearFitter
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.trainer import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
@@ -45,7 +45,7 @@ def buckets_beside(
     **options: Any,
 ) -> int:
     shapes = network_shapes(HEADS[head](), embedding, classes, encoder)
-    return choose_buckets(shapes, encoder, labels_of(classes), TrainOptions(**options))
+    return choose_buckets(shapes, encoder, labels_of(classes), asked(**options))
 
 
 # --- buckets ----------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import train
+from fitted import asked, train
 from modeling_cases import random_embedding
 from synonyms import UNSEEN, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
@@ -21,7 +21,6 @@ from retvec_lite.training import linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.trainer import Trained
 
@@ -52,21 +51,21 @@ def test_a_table_of_another_language_is_left_out(texts: tuple[str, ...], languag
     file = synonyms(language)
     left_out = {"left_out": f"less than 20% of the texts are in {language}"}
     expected = (file, {"share_of_texts": 1.0}) if taken else (None, left_out)
-    assert choose_language((file,), texts, TrainOptions()) == expected
-    named = choose_language((file,), texts, TrainOptions(meaning=file))
+    assert choose_language((file,), texts, asked()) == expected
+    named = choose_language((file,), texts, asked(meaning=file))
     assert named == (file, {}), "a file that was named is taken as it is"
 
 
 def test_the_language_of_most_texts_is_chosen() -> None:
     files = synonyms("en"), synonyms("de")
-    found = choose_language(files, (*ENGLISH[:1], *GERMAN), TrainOptions())
+    found = choose_language(files, (*ENGLISH[:1], *GERMAN), asked())
     assert found == (files[1], {"share_of_texts": 0.75})
 
 
 def test_a_table_of_the_package_is_read_once_its_language_is_chosen() -> None:
-    found, facts = choose_language(("de", "en", "xx"), ENGLISH, TrainOptions())
+    found, facts = choose_language(("de", "en", "xx"), ENGLISH, asked())
     assert found is not None and (found.language, facts) == ("en", {"share_of_texts": 1.0})
-    left_out = choose_language(("de", "es"), ENGLISH, TrainOptions())
+    left_out = choose_language(("de", "es"), ENGLISH, asked())
     assert left_out == (None, {"left_out": "less than 20% of the texts are in any language with a table of meanings"})
 
 
@@ -261,7 +260,7 @@ def test_a_file_without_room_for_it_has_none() -> None:
 )
 def test_what_cannot_be(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RetvecLiteError) as refused:
-        TrainOptions(**options)
+        asked(**options)
     assert str(refused.value).startswith(sentence)
 
 
@@ -269,14 +268,14 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
     (tmp_path / "words.safetensors").write_bytes(b"no")
     for name in ("words.safetensors", "missing.safetensors"):
         with pytest.raises(RetvecLiteError, match=name):
-            TrainOptions(meaning=tmp_path / name).read_inputs(tiny_dataset(3))
+            asked(meaning=tmp_path / name)
     synonyms().save(tmp_path / "good.safetensors")
-    (found,) = TrainOptions(meaning=str(tmp_path / "good.safetensors")).read_inputs(tiny_dataset(3)).meanings
+    (found,) = asked(meaning=str(tmp_path / "good.safetensors")).meanings
     assert isinstance(found, MeaningFile) and found.words == synonyms().words
-    assert not TrainOptions(meaning="none").read_inputs(tiny_dataset(3)).meanings
+    assert not asked(meaning="none").meanings
 
 
 def test_detector_is_not_asked_about_a_named_file(monkeypatch: Any) -> None:
     monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
-    assert choose_language((synonyms(),), ENGLISH, TrainOptions(meaning=synonyms()))[0] is not None
-    assert choose_language((), ENGLISH, TrainOptions(meaning="none"))[0] is None
+    assert choose_language((synonyms(),), ENGLISH, asked(meaning=synonyms()))[0] is not None
+    assert choose_language((), ENGLISH, asked(meaning="none"))[0] is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import train
+from fitted import asked, train
 from sklearn.metrics import roc_auc_score
 
 from retvec_lite.data.dataset import Dataset
@@ -18,7 +18,6 @@ from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.training import ensemble, trainer
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.mix import Mix
-from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.pretrained_fitter import PretrainedFitter
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.settings import FitSettings
@@ -136,8 +135,7 @@ def test_validation_texts_of_ones_own_choose_as_well(layers: str) -> None:
 
 
 def test_the_model_computes_what_was_fitted(trained: Trained) -> None:
-    options = TrainOptions()
-    plan = trainer.prepare(options.read_inputs(Dataset(TEXTS, LABELS)), options).plan
+    plan = trainer.prepare(asked(Dataset(TEXTS, LABELS))).plan
     assert plan.pretrained is not None
     found = PretrainedFitter(plan.data, plan.pretrained, plan.embedding, plan.settings)
     found.fit()
@@ -152,15 +150,13 @@ def planned(
     texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS, multi_label: bool = False, **given: Any
 ) -> Any:
     """Return what a training plans to start from."""
-    options = TrainOptions(**given)
-    inputs = options.read_inputs(Dataset(texts, labels, multi_label=multi_label))
-    return trainer.prepare(inputs, options, FitSettings(copies=1)).plan.pretrained
+    request = asked(Dataset(texts, labels, multi_label=multi_label), **given)
+    return trainer.prepare(request, FitSettings(copies=1)).plan.pretrained
 
 
 def test_more_than_two_labels_read_both_tables() -> None:
     def plan(labels: Sequence[str], **given: Any) -> Any:
-        options = TrainOptions(**given)
-        return trainer.prepare(options.read_inputs(Dataset(TEXTS, labels)), options, FitSettings(copies=1)).plan
+        return trainer.prepare(asked(Dataset(TEXTS, labels), **given), FitSettings(copies=1)).plan
 
     assert "tables" not in plan(LABELS).meaning_facts
     three = [*LABELS[:-2], "third", "third"]

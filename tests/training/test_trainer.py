@@ -173,9 +173,9 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"head": "gru"}, "Unknown head 'gru': choose from auto, linear, pool, cnn, rnn, bert."),
+        ({"head": "gru"}, "head must be 'auto', 'linear', 'pool', 'cnn', 'rnn' or 'bert', not 'gru'."),
         ({"ngram_kb": -1}, "ngram_kb must be an integer from 0 to 100000, not -1."),
-        ({"ngram_kb": 1.5}, "ngram_kb must be an integer from 0 to 100000, not 1.5."),
+        ({"ngram_kb": 1.5}, "ngram_kb must be an integer or None, not 1.5."),
         ({"typo_rate": 1.5}, "typo_rate must be a share from 0 to 1 (0.2 for 20 %), not 1.5."),
         ({"typo_rate": float("nan")}, "typo_rate must be a share from 0 to 1 (0.2 for 20 %), not nan."),
         ({"epochs": 0}, "epochs must be an integer of at least 1, not 0."),

@@ -1,0 +1,155 @@
+"""What a training is asked for: options, checked, and what they name, read and checked before any work is done."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.data.calibration import unknown_rows
+from retvec_lite.data.class_weights import ClassWeights, choose_class_weights
+from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset, check_single, check_trainable
+from retvec_lite.data.warnings import data_warnings
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
+from retvec_lite.model.weight_files import Embedding, choose_embedding
+
+REJECT_AT: Final = 0.99
+
+_AUTO, _NONE = "auto", "none"
+"""What `meaning` may be besides a file."""
+
+_NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
+"""What is meant as a share and is none."""
+
+_INTEGERS: Final = {"ngram_kb": (0, 100_000), "max_kb": (100, 100_000), "epochs": (1, None), "seed": (0, 2**31 - 1)}
+"""Option -> the least and the largest integer that it may be."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to learn from, and the options of `retvec_lite.train` that decide how.
+
+    Attributes:
+        training: labelled texts.
+        validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts and
+            sets a tenth of many aside.
+        embedding: pre-trained word embedding; None for RETVec-raw.
+        class_weights: see `choose_class_weights`; None for the recommended ones.
+        warnings: what to check in the texts.
+        meanings: what words mean, to choose the language of the texts from: files, or tags of those in the package, which are read once
+            chosen; empty to do without.
+        languages: the same of other languages that the classifier shall know.
+        head, meaning, ngram_kb, max_kb, epochs, typo_rate, reject_at, unknown_label, seed: as `train` takes them.
+    """
+
+    training: Dataset
+    validation: Dataset | float | None
+    embedding: Embedding | None
+    class_weights: ClassWeights | None
+    warnings: Sequence[str]
+    meanings: Sequence[MeaningFile | str]
+    languages: Sequence[MeaningFile]
+    head: str
+    meaning: str | os.PathLike[str] | MeaningFile
+    ngram_kb: int | None
+    max_kb: int
+    epochs: int | None
+    typo_rate: float | None
+    reject_at: float
+    unknown_label: str | None
+    seed: int
+
+
+def read_request(given: Mapping[str, Any]) -> Request:
+    """Check the arguments of `retvec_lite.train` by name, and read what they name.
+
+    Raises:
+        RetvecLiteError: for an option out of range, options that do not go together, or data that cannot be trained on.
+    """
+    options = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+    check_options(options)
+    reading: ReadingOptions = options["reading"]
+    multi_label = reading.get("multi_label")
+    training = as_dataset(
+        options["data"],
+        options["labels"],
+        sample_weight=options["sample_weight"],
+        **reading,
+    )
+    validation = _read_validation(options["validation"], {**reading, "multi_label": training.multi_label})
+    check_trainable(training)
+    if multi_label is None and not training.multi_label:
+        check_single(training.labels, training.path)
+    if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
+        raise RetvecLiteError(
+            f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
+            "Add texts of it there, or remove it from the validation texts."
+        )
+    _check_rejection(training, options["reject_at"], options["unknown_label"])
+    weights = options["class_weights"]
+    asked = ("head", "meaning", "ngram_kb", "max_kb", "epochs", "typo_rate", "reject_at", "unknown_label", "seed")
+    return Request(
+        training=training,
+        validation=validation,
+        embedding=choose_embedding(options["embedding"]),
+        class_weights=None if weights is None else choose_class_weights(weights, training.classes),
+        warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None),
+        meanings=_read_meanings(options["meaning"], options["ngram_kb"]),
+        languages=[language_file(name) for name in options["languages"] or ()],
+        **{name: options[name] for name in asked},
+    )
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Refuse, with RetvecLiteError, values of a right type that are out of range, and options that do not go together."""
+    for name, (least, most) in _INTEGERS.items():
+        value = given[name]
+        if value is not None and not least <= value <= (value if most is None else most):
+            span = f"of at least {least}" if most is None else f"from {least} to {most}"
+            raise RetvecLiteError(f"{name} must be an integer {span}, not {value!r}.")
+    rate, share, validation = given["typo_rate"], given["reject_at"], given["validation"]
+    if rate is not None and not 0 <= rate <= 1:
+        raise RetvecLiteError(f"typo_rate must be a share from 0 to 1 (0.2 for 20 %), not {rate!r}.")
+    if not 0 < share < 1:
+        raise RetvecLiteError(f"reject_at must be a share above 0 and below 1, not {share!r}.")
+    if isinstance(validation, int | float) and not 0 < validation < 1:
+        raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {validation:g}.")
+    if given["ngram_kb"] == 0 and given["meaning"] not in (_AUTO, _NONE):
+        raise RetvecLiteError("meaning needs n-grams: the linear part reads both. Leave ngram_kb 0 out.")
+    if given["languages"] and (given["ngram_kb"] == 0 or given["meaning"] == _NONE):
+        raise RetvecLiteError("languages needs n-grams and what words mean: leave meaning and ngram_kb out.")
+
+
+def _read_validation(given: Any, reading: ReadingOptions) -> Dataset | float | None:
+    if isinstance(given, int | float):
+        return float(given)
+    if isinstance(given, str) and given == _AUTO:
+        return None
+    if isinstance(given, str) and _NUMBER.fullmatch(given):
+        raise RetvecLiteError(f"validation is a labelled file or a share such as 0.2, not {given!r}.")
+    try:
+        return as_dataset(given, split="test", **reading)
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"The validation data: {error}") from error
+
+
+def _read_meanings(given: str | os.PathLike[str] | MeaningFile, ngram_kb: int | None) -> Sequence[MeaningFile | str]:
+    if ngram_kb == 0 or given == _NONE:
+        return ()
+    if isinstance(given, MeaningFile):
+        return (given,)
+    return packaged_languages() if given == _AUTO else (MeaningFile.load(given),)
+
+
+def _check_rejection(training: Dataset, reject_at: float, unknown_label: str | None) -> None:
+    if training.multi_label and (unknown_label is not None or reject_at != REJECT_AT):
+        given = "reject_at" if unknown_label is None else "unknown_label"
+        raise RetvecLiteError(
+            f"Leave out --{given.replace('_', '-')} ({given}): with --multi-label (multi_label) a text may have no label, and each "
+            "label has a threshold."
+        )
+    if unknown_label is not None:
+        unknown_rows(training.labels, training.path, {unknown_label}, unknown_label)
