@@ -377,4 +377,20 @@ describe("why", () => {
     await page.waitForFunction((text) => document.getElementById("why")?.textContent === text, altered);
     await change(page, () => page.fill("#rate", "0"));
   });
+
+  it("shows all of a long text, and marks its beginning", async () => {
+    const text = `please play some jazz ${"or whatever else there is ".repeat(40)}`;
+    await type(page, text);
+    await page.waitForFunction((shown) => document.getElementById("why")?.textContent === shown, text);
+    const ends = await page.locator("#why mark").evaluateAll((marks) =>
+      marks.map((mark) => {
+        const range = document.createRange();
+        range.setStart(document.getElementById("why") as Node, 0);
+        range.setEndAfter(mark);
+        return range.toString().length;
+      }),
+    );
+    expect(ends.length).toBeGreaterThan(0);
+    expect(Math.max(...ends)).toBeLessThanOrEqual(104); // characters of a window
+  });
 });
