@@ -7,20 +7,17 @@ https://arxiv.org/abs/1412.6980).
 """
 
 import dataclasses
-import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 from scipy import sparse
 
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.model.encoder_graph import characters, sanitize
-from retvec_lite.ngrams import CODES, FACTOR, INTEGERS, LOWER_CASE_END, PRIME, NgramConfig, fold_table
-from retvec_lite.runtime.interpreters import codepoint_rows
+from retvec_lite.ngrams import CODES, FACTOR, INTEGERS, PRIME, NgramConfig, fold
+from retvec_lite.runtime.native import normal_forms
 from retvec_lite.terminal import Progress
 
 Codes = npt.NDArray[np.int64]
@@ -36,9 +33,6 @@ _ROWS: Final = 4096
 
 _SPREAD: Final = 0.05
 """Standard deviation of the first weights."""
-
-_SIZES: Final = (16, 32, 64)
-"""Lengths of texts that are read together: most are short."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,34 +73,16 @@ def read_texts(texts: Sequence[str], encoder: EncoderConfig) -> Texts:
         texts: composed (NFC).
         encoder: how texts are read.
     """
-    sizes = np.array([min(len(text), encoder.max_chars) for text in texts], np.int64)
-    parts = []
-    for shorter, longest in itertools.pairwise(
-        (-1, *(size for size in _SIZES if size < encoder.max_chars), encoder.max_chars)
-    ):
-        (chosen,) = np.nonzero((sizes > shorter) & (sizes <= longest))
-        read = reader(dataclasses.replace(encoder, max_chars=longest))
-        for part in np.array_split(chosen, len(chosen) // _BATCH + 1):
-            rows = read(codepoint_rows([texts[at] for at in part], longest)).numpy().astype(np.int32)
-            used = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1] > 0
-            sizes[part] = used.sum(axis=1)
-            parts.append((part, used, rows[used]))
-    starts = np.concatenate([[0], np.cumsum(1 + sizes)]).astype(np.int64)
+    parts = [
+        normal_forms([text[: encoder.max_chars] for text in texts[start : start + _BATCH]], encoder)
+        for start in range(0, len(texts), _BATCH)
+    ]
+    starts = np.cumsum([0, *itertools.chain.from_iterable(1 + counts for _, counts in parts)], dtype=np.int64)
     codes = np.zeros(starts[-1] + 1, np.int64)
-    for part, used, found in parts:
-        codes[(starts[part, None] + 1 + np.arange(used.shape[1]))[used]] = found
-    places, differences = fold_table(False)
-    return Texts(codes + differences[places[np.minimum(codes, LOWER_CASE_END)]].astype(np.int64), starts)
-
-
-@functools.cache
-def reader(encoder: EncoderConfig) -> Callable[[Any], Any]:
-    """Return a graph from int32 `[texts, max_chars]` to what is read of them, 0 for separators: float32 of the same shape."""
-    shape = tf.TensorSpec([None, encoder.max_chars], tf.int32)
-    read: Callable[[Any], Any] = tf.function(
-        lambda rows: characters(sanitize(rows, encoder)), input_signature=[shape], autograph=False
-    )
-    return read
+    is_mark = np.zeros(len(codes), bool)
+    is_mark[starts] = True
+    codes[~is_mark] = np.concatenate([np.zeros(0, np.int64), *(fold(found, False) for found, _ in parts)])
+    return Texts(codes, starts)
 
 
 def count_hashes(texts: Texts, chosen: Codes, config: NgramConfig) -> Matrix:
