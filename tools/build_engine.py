@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from retvec_lite import runtime as library_path
+from retvec_lite.runtime import library_path
 
 SOURCE: Final = Path(__file__).parents[1] / "engine" / "retvec_lite.c"
 
