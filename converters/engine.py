@@ -167,13 +167,18 @@ def in_memory(model: TrainedModel) -> Artifact:
 
     Raises:
         RetvecLiteError: where the engine is not built, or cannot compute the classifier.
+        FloatingPointError: for weights that are too large to be rounded.
     """
     if not is_built():
         raise RetvecLiteError(NOT_BUILT)
     check_model(model)
     recipe = find_recipe(DEFAULT_RECIPE)
     metadata = file_metadata(model, recipe, {NATIVE: __version__})
-    return Artifact(Path("classifier"), build_file(model, recipe, metadata), model.labels, model.encoder, metadata)
+    with np.errstate(
+        over="raise", invalid="raise"
+    ):  # an export is run before it is kept; nothing else would notice here
+        content = build_file(model, recipe, metadata)
+    return Artifact(Path("classifier"), content, model.labels, model.encoder, metadata)
 
 
 def _write(model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.answers import Prediction, Runner
+from retvec_lite.runtime.answers import DAMAGED, Prediction, Runner
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
@@ -90,6 +90,8 @@ class Classifier(Trained):
 
         try:
             return in_memory(self.model)
+        except FloatingPointError as error:
+            raise RetvecLiteError(f"This classifier cannot answer: {DAMAGED}") from error
         except RetvecLiteError as error:
             warnings.warn(f"{error} Until then the NumPy reference answers, which is slow.", stacklevel=4)
             return None
@@ -352,7 +354,9 @@ class Classifier(Trained):
             )
 
     def __repr__(self) -> str:
-        return f"<Classifier {self.metadata.get('head')}, {len(self.labels)} labels>"
+        source = self._source
+        head = source.metadata.get("head") if isinstance(source, Artifact) else source.head.name
+        return f"<Classifier {head}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
         return repr(self) if isinstance(self._source, Artifact) else summary(self.model)

@@ -18,7 +18,7 @@ from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_em
 _ROUNDING: Final = 1e-3
 """How far rounding may take probabilities out of their range, and their sum from 1."""
 
-_DAMAGED: Final = "its weights are damaged, or too large to compute with. Train or export it again."
+DAMAGED: Final = "its weights are damaged, or too large to compute with. Train or export it again."
 
 _CHUNK: Final = 64
 """Texts that an engine answers between two hand-overs: a few milliseconds of work."""
@@ -133,7 +133,7 @@ class Runner:
         if not self._decision.multi_label:
             off = max(off, np.abs(rows.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0))
         if off > _ROUNDING:
-            raise RetvecLiteError(f"This classifier answers with numbers that are no probabilities: {_DAMAGED}")
+            raise RetvecLiteError(f"This classifier answers with numbers that are no probabilities: {DAMAGED}")
         return rows
 
     def _limited(self, rows: Floats) -> Floats:
@@ -148,5 +148,5 @@ class Runner:
 def _require_finite(numbers: Floats) -> Floats:
     """Return what a classifier computed; raises RetvecLiteError for NaN and infinity."""
     if not np.isfinite(numbers).all():
-        raise RetvecLiteError(f"This classifier answers with NaN or infinity: {_DAMAGED}")
+        raise RetvecLiteError(f"This classifier answers with NaN or infinity: {DAMAGED}")
     return numbers

@@ -144,7 +144,7 @@ def test_python_classifies_with_it(dist: Path) -> None:
     [({"num_threads": 2}, "num_threads"), ({"runtime": "ai-edge-litert", "isolated": True}, "runtime")],
 )
 def test_options_of_litert_are_refused(dist: Path, options: dict, named: str) -> None:
-    with pytest.raises(RetvecLiteError, match=f"Only a .tflite takes {named}: a .retvec has an engine of its own"):
+    with pytest.raises(RetvecLiteError, match=f"Only a .tflite takes {named}: all else runs on an engine of its own"):
         rl.load(dist / "classifier-int8.retvec", **options)
 
 
