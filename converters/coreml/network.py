@@ -120,20 +120,15 @@ class CoreMLNetwork:
         """Return 0 for words in use and a large negative number for others, in the shape of `used`."""
         return mb.mul(x=mb.sub(x=used, y=self._type(1)), y=self._type(_FAR))
 
-    def _neighbours(self, values: Var, width: int = 3) -> list[Var]:
-        """Return the `width` places around each place of axis 1; zeros beyond the ends."""
+    def _neighbours(self, values: Var) -> tuple[Var, Var, Var]:
+        """Return the place before each place of axis 1, the place itself and the one behind it; zeros beyond the ends."""
         rows, places, size = values.shape
-        side = width // 2
-        if side == 0:
-            return [values]
-        zeros = np.zeros((rows, side, size), self._type)
+        zeros = np.zeros((rows, 1, size), self._type)
         padded = mb.concat(values=[zeros, values, zeros], axis=1)
-        return [
-            values
-            if start == side
-            else mb.slice_by_index(x=padded, begin=[0, start, 0], end=[rows, start + places, size])
-            for start in range(width)
-        ]
+        before, behind = (
+            mb.slice_by_index(x=padded, begin=[0, start, 0], end=[rows, start + places, size]) for start in (0, 2)
+        )
+        return before, values, behind
 
     def _cnn(self, values: Var, used: Var, head: CnnHead) -> tuple[Var, Var]:
         hidden = mb.mul(x=_gelu(self._dense(values, "head/region")), y=used)

@@ -167,11 +167,6 @@ def _transpose(*, x: Array, perm: Array) -> Array:
     return np.transpose(x, [_axis(axis, x.ndim) for axis in perm])
 
 
-def _expand_dims(*, x: Array, axes: Array) -> Array:
-    rank = x.ndim + len(np.atleast_1d(axes))
-    return np.expand_dims(x, tuple(_axis(axis, rank) for axis in np.atleast_1d(axes)))
-
-
 def _concat(*, values: Any, axis: Any, interleave: Any = False) -> Array:
     _require_default(interleave=interleave)
     arrays = values if isinstance(values, list) else [values]
@@ -302,7 +297,6 @@ OPS: Final[Mapping[str, Op]] = {
     "slice_by_index": _slice_by_index,
     "reshape": _reshape,
     "transpose": _transpose,
-    "expand_dims": _expand_dims,
     "concat": _concat,
     "linear": _linear,
     "matmul": _matmul,

@@ -156,7 +156,7 @@ def other_description(spec: Any, block: Any) -> None:
         (other_description, "description names the inputs"),
         (lambda spec, block: spec.description.output.pop(), "description names the outputs"),
         (lambda spec, block: block.outputs.append("more"), "No op computes the output 'more'"),
-        (lambda spec, block: setattr(spec, "specificationVersion", 8), "specification version 8; CoreML6 needs 7"),
+        (lambda spec, block: setattr(spec, "specificationVersion", 8), "is for .CoreML6., version 8, .* packages for iOS 16 .CoreML6, version 7.: export it again"),
         (lambda spec, block: setattr(spec.mlProgram.functions["main"], "opset", "CoreML9"), "is for 'CoreML9'"),
         (lambda spec, block: spec.mlProgram.functions["other"].SetInParent(), "no ML program with one function"),
         (lambda spec, block: spec.identity.SetInParent(), "no ML program with one function .identity"),
