@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from retvec_lite.runtime import library_path
+from tools import build_engine
 from tools.build_engine import zig
 from tools.build_wheels import MACHINES, ROOT, build_all
 
@@ -22,6 +24,16 @@ FORMS = {
     "win_amd64": b"MZ",
 }
 """How the library of a platform begins."""
+
+
+def test_the_command_builds_into_the_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build_engine, "compiler", lambda: ["cc"])
+    monkeypatch.setattr(build_engine, "build", lambda command, to: (*command, to))
+    monkeypatch.setattr(sys, "argv", ["build_engine"])
+    build_engine.main()
+    assert capsys.readouterr().out == f"{('cc', library_path())}\n"
 
 
 @pytest.fixture(scope="module")
