@@ -19,13 +19,12 @@ from patience import PATIENCE
 import retvec_lite as rl
 from retvec_lite.__main__ import main
 from retvec_lite.cli.export import declare_export
+from retvec_lite.converters import engine, verify
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
-from retvec_lite.converters import verify
-from retvec_lite.converters.coreml import Storage
 from retvec_lite.converters.export import Report, export_model, owned_files
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
-from retvec_lite.converters.recipes import RECIPES
+from retvec_lite.converters.recipes import RECIPES, Recipe
 from retvec_lite.converters.tflite import examine as parity
 from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
@@ -235,41 +234,35 @@ def test_a_file_that_cannot_be_made_does_not_keep_the_others_away(
     assert export(source, recipes="int4", force=True).files == (dist / "classifier-int4.tflite",), "as it was told"
 
 
-@needs_coremltools
 @pytest.mark.usefixtures("converted")
 def test_the_command_says_which_format_failed_and_writes_the_others(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(recipes_module, "SIZE_LIMIT", (POOL / "classifier-int8.tflite").stat().st_size - 1)
     command = ["export", str(source), "--out", str(source / "dist"), "--data", str(source / "texts.csv")]
-    assert main([*command, "--format", "all"]) == 2
+    assert main([*command, "--format", "tflite", "engine"]) == 2
     out, err = capsys.readouterr()
-    assert "classifier-int8.tflite was not written: size is" in out and "classifier-int8.mlpackage: " in out
+    assert "classifier-int8.tflite was not written: size is" in out and "classifier-int8.retvec: " in out
     assert err.splitlines()[-1].startswith("retvec-lite: error: classifier-int8.tflite cannot be written: size is")
     written = {path.name for path in (source / "dist").glob("classifier-*")}
-    assert "classifier-int8.mlpackage" in written and "classifier-int8.tflite" not in written
+    assert "classifier-int8.retvec" in written and "classifier-int8.tflite" not in written
     assert "the earlier" not in err.lower(), "there was none"
 
 
-@needs_coremltools
 @pytest.mark.usefixtures("converted")
 def test_a_format_that_refuses_does_not_keep_the_others_away(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several recipes, one alone may be refused."""
-    from retvec_lite.converters.coreml import build
+    real = engine.build_file
 
-    real = build.build_package
-
-    def refuse(classifier: TrainedModel, storage: Storage, *rest: Any) -> dict[str, bytes]:
-        if storage.recipe.name == "int8":
+    def refuse(classifier: TrainedModel, recipe: Recipe, *rest: Any) -> bytes:
+        if recipe.name == "int8":
             raise RetvecLiteError("No.")
-        return real(classifier, storage, *rest)
+        return real(classifier, recipe, *rest)
 
-    monkeypatch.setattr(build, "build_package", refuse)
-    with pytest.raises(
-        rl.IncompleteExportError, match=r"^classifier-int8\.mlpackage cannot be written: No\. Written: "
-    ):
-        export(source, formats=["tflite", "coreml"], recipes=["float32", "int8", "int4"])
-    recipes = {"tflite": ["float32", "int8", "int4"], "mlpackage": ["float32", "int4"]}
+    monkeypatch.setattr(engine, "build_file", refuse)
+    with pytest.raises(rl.IncompleteExportError, match=r"^classifier-int8\.retvec cannot be written: No\. Written: "):
+        export(source, formats=["tflite", "engine"], recipes=["int8", "int4"])
+    recipes = {"tflite": ["int8", "int4"], "retvec": ["int4"]}
     assert {path.name for path in (source / "dist").glob("classifier-*")} == {
         f"classifier-{recipe}.{suffix}" for suffix, names in recipes.items() for recipe in names
     }

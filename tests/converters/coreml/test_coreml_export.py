@@ -145,7 +145,6 @@ def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pyte
             ["--format", "coreml", "engine", "--recipe", "float32"],
             "The format engine has no recipe float32: choose int8 or int4",
         ),
-        (["--format", "coreml", "--ios", "17"], "unrecognized arguments: --ios 17"),
     ],
 )
 def test_bad_input_is_one_sentence(

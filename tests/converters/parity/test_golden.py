@@ -120,7 +120,9 @@ def test_the_document_is_what_an_app_needs() -> None:
     found = json.loads(data)
     config = EncoderConfig.from_dict(found["encoder"])
     assert found["labels"] == list(LABELS)
-    assert found["tolerance"] == {name: RECIPES[name].parity_tolerance for name in ("float32", "int8")}
+    assert found["tolerance"] == {
+        name: RECIPES[name].formats["tflite"].parity_tolerance for name in ("float32", "int8")
+    }
     for case in found["cases"]:
         row = np.zeros(config.max_chars, np.int32)
         row[: len(case["codepoints"])] = case["codepoints"]

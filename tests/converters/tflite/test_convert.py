@@ -142,7 +142,7 @@ def test_right_or_refused_on_every_runtime(built: Path, runtime: str, run: Run, 
         if promises:
             expected[name] = standin.reference(spec, own_weights(model, spec.weights))
         models[name] = (promote_outputs(model, stages_of(name)), standin.inputs())
-    tolerance = RECIPES[recipe].parity_tolerance
+    tolerance = RECIPES[recipe].formats["tflite"].parity_tolerance
     for name, outputs in run(runtime, models).items():
         if not promises:
             assert isinstance(outputs, str)
@@ -165,7 +165,7 @@ def test_convolutions_and_addends(built: Path, runtime: str, run: Run) -> None:
             continue
         assert not isinstance(outputs, str), (recipe, outputs)
         worst = np.abs(outputs["probabilities"] - conv_reference(models[recipe][0])).max()
-        assert worst <= RECIPES[recipe].parity_tolerance, recipe
+        assert worst <= RECIPES[recipe].formats["tflite"].parity_tolerance, recipe
 
 
 def conv_reference(model: bytes) -> np.ndarray:
