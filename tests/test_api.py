@@ -226,11 +226,11 @@ TWINS = {
     ),
     "evaluate": (rl.Classifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "info": (rl.info, {"json"}),
-    "demo": (rl.demo, {"no_browser"}),
+    "demo": (rl.demo, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
 (`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
-`to_dict()` for --json), or `browser=False` for --no-browser."""
+`to_dict()` for --json)."""
 
 
 @pytest.mark.parametrize("command", TWINS)

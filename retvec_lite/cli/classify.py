@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from retvec_lite.classifier import Classifier
-from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, positive_integer
+from retvec_lite.cli import MODEL, load_quietly
+from retvec_lite.cli.options import add_options
 from retvec_lite.data.decoding import problem_in
 from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.answers import Prediction
 from retvec_lite.runtime.explanation import Explanation
+from retvec_lite.scale.classify_files import classify_files
 from retvec_lite.terminal import json_line, one_line, watched, weighted
 
 UNKNOWN: Final = "unknown"
@@ -49,38 +51,13 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write all columns with label and probability to this .parquet, .csv, .tsv or .jsonl file",
     )
-    for name in ("label", "probability"):
-        option = f"--{name}-column"
-        parser.add_argument(option, default=name, metavar="NAME", help=f"column to add to --output (default: {name})")
-    parser.add_argument("--force", action="store_true", help="replace the file at --output")
-    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of --input (default: text)")
-    parser.add_argument(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="of .csv and .tsv, such as ; or tab (default: recognized by the header)",
-    )
-    parser.add_argument(
-        "--skip-bad-rows", action="store_true", help="leave out texts and rows that cannot be read, and count them"
-    )
-    parser.add_argument(
-        "--workers",
-        type=positive_integer,
-        metavar="N",
-        help="texts of --input answered at a time (default: one a core)",
-    )
+    add_options(parser, classify_files, without=("model", "inputs", "output", "progress"))
     parser.add_argument(
         "--top",
-        type=positive_integer,
+        type=int,
         metavar="N",
         help="labels for each text (default: 1; all that it has where texts may have several)",
     )
-    parser.add_argument(
-        "--languages",
-        type=lambda names: [name.strip() for name in names.split(",")],
-        metavar="TAG,TAG",
-        help="the only labels to choose from, such as de,en,tr for the detector (default: all)",
-    )
-    add_reject_argument(parser)
     parser.add_argument(
         "--why",
         action="store_true",
@@ -88,7 +65,6 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
         "share of the largest fall; with --json, the fall itself",
     )
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
-    add_runtime_argument(parser)
 
 
 def run_classify(args: argparse.Namespace) -> int:
@@ -117,8 +93,6 @@ def _write_file(args: argparse.Namespace) -> int:
     for name in _FOR_PRINTING:
         if options.pop(name):
             raise RetvecLiteError(f"--{name} is for answers that are printed: leave it out with --output.")
-    from retvec_lite.scale.classify_files import classify_files
-
     model, inputs, output = (options.pop(name) for name in ("model", "input", "output"))
     done = classify_files(model, inputs, output, **options, progress=True)
     rate = f"{done.rows / done.seconds:,.0f} a second, {done.workers} at a time"

@@ -2,6 +2,8 @@
 
 import argparse
 
+from retvec_lite.classifier import Classifier
+from retvec_lite.cli.options import add_options
 from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
 
@@ -34,21 +36,11 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
         help=f"one or several (default: {DEFAULT_RECIPE}): "
         + "; ".join(f"{recipe.name}: {recipe.formats['tflite'].description}" for recipe in RECIPES.values()),
     )
-    parser.add_argument(
-        "--embed",
-        action="store_true",
-        help="let the .tflite files also answer the embeddings of a text and its words (for search, deduplication)",
-    )
-    parser.add_argument("--force", action="store_true", help="replace an earlier export")
-    parser.add_argument(
-        "--data",
-        metavar="FILE",
-        help="real texts with columns text and label, to measure the cost of rounding the weights (default: starter texts)",
-    )
-    parser.add_argument(
-        "--android",
-        metavar="PROJECT",
-        help="also put the model into the assets of this Android project and golden.json into its test resources",
+    add_options(
+        parser,
+        Classifier.export,
+        without=("self", "out", "formats", "recipes", "progress"),
+        android={"metavar": "PROJECT"},
     )
 
 

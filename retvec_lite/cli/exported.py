@@ -2,11 +2,12 @@
 
 import argparse
 
-from retvec_lite.cli import MODEL, add_reject_argument, add_runtime_argument, load_quietly, png_file, shares
+from retvec_lite.api import load
+from retvec_lite.classifier import Classifier
+from retvec_lite.cli import MODEL, load_quietly, png_file
 from retvec_lite.cli.options import add_options
-from retvec_lite.data.dataset import READING, read_dataset
-from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED
 from retvec_lite.files import refuse_existing
+from retvec_lite.playground import demo
 from retvec_lite.terminal import json_line
 
 
@@ -19,26 +20,11 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="labelled .csv, .tsv, .jsonl, .json or .parquet; 'starter': the built-in test split",
     )
-    add_options(parser, read_dataset, *READING)
-    parser.add_argument(
-        "--unknown-label",
-        metavar="LABEL",
-        help="label in FILE of the texts that belong to none of the classifier's labels",
-    )
-    add_reject_argument(parser)
-    parser.add_argument(
-        "--typos",
-        type=shares,
-        default=TYPO_RATES,
-        metavar="SHARE,...",
-        help="shares of mistyped words, from 0 to 1 (default: 0,0.1,0.2,0.5,1)",
-    )
-    parser.add_argument("--seed", type=int, default=TYPO_SEED, metavar="N", help=f"of the typos (default: {TYPO_SEED})")
-    parser.add_argument("--by", metavar="COLUMN", help="score each value of this column by itself, such as a language")
+    add_options(parser, Classifier.evaluate, without=("self", "data", "labels", "progress"), by={"metavar": "COLUMN"})
     parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw typo curve, calibration and coverage")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    add_runtime_argument(parser)
+    add_options(parser, load, "runtime", "isolated")
 
 
 def run_evaluate(args: argparse.Namespace) -> int:
@@ -80,17 +66,9 @@ def run_info(args: argparse.Namespace) -> int:
 
 def declare_verify(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "dist",
-        metavar="DIST",
-        help="the folder that 'retvec-lite export' wrote, one file in it, or language for the detector in the package",
-    )
-    parser.add_argument(
-        "--data",
-        metavar="FILE",
-        help="real texts to compare labels on: CSV, TSV or JSON Lines (default: starter texts)",
-    )
-    add_options(parser, read_dataset, "text_column", "label_column")
+    from retvec_lite.converters.verify import verify
+
+    add_options(parser, verify, without=("progress",))
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 
@@ -107,18 +85,10 @@ def run_verify(args: argparse.Namespace) -> int:
 
 def declare_demo(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="an exported .retvec, a folder that contains some, or language")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address only")
-    parser.add_argument(
-        "--export", metavar="PAGE.html", help="instead of serving, write the page and the model to one HTML file"
-    )
-    parser.add_argument("--force", action="store_true", help="let --export replace a file")
+    add_options(parser, demo, export={"metavar": "PAGE.html"})
 
 
 def run_demo(args: argparse.Namespace) -> int:
     """Serve the playground until Ctrl-C, or write it as one HTML file."""
-    from retvec_lite.playground import demo
-
-    demo(args.model, port=args.port, browser=not args.no_browser, export=args.export, force=args.force)
+    demo(**vars(args))
     return 0
