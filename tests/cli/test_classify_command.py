@@ -296,7 +296,8 @@ def test_files_of_newcomers(main: Main, tiny_model: str, tmp_path: Path) -> None
     assert code == 0 and labels_of(output) == ["digits", "CAPITALS"] and "\n2 empty rows skipped.\n" in errors
     path.write_text("id text\n1 12\n", encoding="utf-8")
     assert labels_of(main("classify", tiny_model, "--input", str(path), "--delimiter", " ")[1]) == ["digits"]
-    assert "must be one character or tab" in main("classify", tiny_model, "--input", "x", "--delimiter", "ab")[2]
+    error = main("classify", tiny_model, "--input", str(path), "--delimiter", "ab")[2]
+    assert "delimiter must be one character, such as ';', or tab, not 'ab'." in error
     (tmp_path / "a.json").write_text('[{"text": "12"}, {"text": null}]')
     assert labels_of(main("classify", tiny_model, "--input", str(tmp_path / "a.json"))[1]) == ["digits", LABELS[2]]
 

@@ -1,5 +1,6 @@
 """`retvec-lite demo`: its options, its output and its exit codes. tests/test_playground.py tests what it serves."""
 
+import functools
 import json
 import os
 import re
@@ -13,6 +14,8 @@ from urllib.request import urlopen
 import pytest
 from command_line import Main
 from patience import PATIENCE
+
+from retvec_lite.cli import exported
 
 MODEL = str(Path(__file__).resolve().parents[2] / "golden" / "plain.retvec")
 
@@ -49,7 +52,12 @@ def test_every_option_reaches_the_api(
     options: list[str], expected: dict[str, Any], main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr("retvec_lite.playground.demo", lambda model, **given: calls.append((model, given)))
+
+    @functools.wraps(exported.demo)
+    def note(model: str, **given: Any) -> None:
+        calls.append((model, given))
+
+    monkeypatch.setattr(exported, "demo", note)
     assert main("demo", "m.tflite", *options) == (0, "", "")
     assert calls == [("m.tflite", expected)]
 

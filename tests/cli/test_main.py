@@ -104,7 +104,7 @@ def test_evaluate_with_unknown_labels_names_them(main: Main, tiny_model: str, tm
     assert code == 2 and output == "" and "'numbers'" in errors
 
 
-@pytest.mark.parametrize("typos", ["20", "0,20", "1.01", "-1", "x", "", "nan"])
+@pytest.mark.parametrize("typos", ["20", "0,20", "1.01", "-1", "x", "nan"])
 def test_evaluate_with_bad_typo_rates(main: Main, tiny_model: str, data: str, typos: str) -> None:
     code, _, errors = main("evaluate", tiny_model, "--data", data, f"--typos={typos}")
     assert code == 2 and "share" in errors and "0.2" in errors and "Traceback" not in errors
@@ -217,7 +217,7 @@ def test_help_of_every_command_is_light(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["nothing"], ["--nothing"], ["classify"], ["classify", "m", "--top", "0"], ["--", "info"]]
+    "arguments", [[], ["nothing"], ["--nothing"], ["classify"], ["classify", "m", "--top", "few"], ["--", "info"]]
 )
 def test_bad_usage(main: Main, arguments: list[str]) -> None:
     code, _, errors = main(*arguments)

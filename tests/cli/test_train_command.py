@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import functools
 import json
 import os
 import shutil
@@ -274,6 +275,11 @@ def test_an_operation_gets_one_thread_unless_xla_joins_operations_or_the_user_ch
     if chosen is None:
         monkeypatch.delenv(THREADS)
     seen: list[str | None] = []
-    monkeypatch.setattr(train_command, "train", lambda **_: seen.append(os.environ.get(THREADS)))
+
+    @functools.wraps(train_command.train)
+    def note(**options: object) -> None:
+        seen.append(os.environ.get(THREADS))
+
+    monkeypatch.setattr(train_command, "train", note)
     assert command("starter", "--out", "unused", *options) == 0
     assert seen == [expected]
