@@ -15,6 +15,7 @@ from command_line import write_table
 
 import retvec_lite as rl
 from retvec_lite.arguments import described
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import ReadingOptions
 from retvec_lite.model.heads import HEADS
 from retvec_lite.sklearn import RetvecClassifier
@@ -191,19 +192,20 @@ def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path:
     # Of the starter data's ten languages this classifier knows one: ties elsewhere say nothing about rounding.
     texts = english("test")
     data = write_table(tmp_path / "test.csv", list(zip(texts.texts, texts.labels, strict=True)))
-    exported = classifier.export(tmp_path / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=data)
-    assert exported.ok and len(exported.files) == 2 and "classifier-int8.tflite" in str(exported)
+    exported = classifier.export(tmp_path / "dist", formats="all", recipes=("int8",), data=data)
+    assert exported.ok and len(exported.files) == 3 and "classifier-int8.tflite" in str(exported)
     verification = rl.verify(tmp_path / "dist", data=data)
     assert verification.ok and not verification.worst and len(verification.rows) >= 3
     assert "int8" in str(verification)
-    light = rl.load(tmp_path / "dist" / "classifier-int8.tflite")
-    assert isinstance(light, rl.Classifier)
     test = english("test")
-    assert light.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=1e-5)
+    on_litert = rl.load(tmp_path / "dist" / "classifier-int8.tflite")
+    tolerance = RECIPES["int8"].formats["engine"].parity_tolerance
+    assert on_litert.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=tolerance)
+    light = rl.load(tmp_path / "dist" / "classifier-int8.retvec")
+    assert np.array_equal(light.probabilities(test.texts), classifier.probabilities(test.texts))
     theirs, ours = (one.evaluate(test, typos=(0, 0.5)) for one in (light, classifier))
     assert theirs.classes == ours.classes and theirs.confusions == ours.confusions and ours.accuracy > 0.7
-    for one, other in zip(theirs.typos, ours.typos, strict=True):
-        assert one == pytest.approx(other, abs=1e-5)
+    assert theirs.typos == ours.typos
     assert light.decision == classifier.decision and light.decision.rejects
     assert [answers[0].label for answers in light.predict(["?!", *test.texts])] == [
         answers[0].label for answers in classifier.predict(["?!", *test.texts])

@@ -183,7 +183,7 @@ def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> N
 
 def test_the_light_path_imports_neither_tensorflow_nor_a_runtime() -> None:
     code = (
-        "import sys, retvec_lite.cli, retvec_lite.data.dataset, retvec_lite.classifier\n"
+        "import sys, retvec_lite.cli, retvec_lite.data.dataset, retvec_lite.classifier, retvec_lite.api\n"
         "print([name for name in ('tensorflow', 'keras', 'ai_edge_litert', 'tflite_runtime', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
