@@ -115,13 +115,13 @@ def train(
         if "tensorflow" not in sys.modules:
             report(LOADING, 0, 0)
         load_tensorflow()
-        from retvec_lite.training import trainer
+        from retvec_lite.training.train import train as fit_classifier
 
         if out is None:
-            return Classifier(*trainer.train(request, progress=report))
+            return Classifier(*fit_classifier(request, progress=report))
         # Opened before the training: a place that cannot be written must not cost a result.
         with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
-            classifier = Classifier(*trainer.train(request, progress=report))
+            classifier = Classifier(*fit_classifier(request, progress=report))
             classifier.write(place)
         return classifier
 

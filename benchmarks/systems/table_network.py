@@ -32,7 +32,8 @@ from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
-from retvec_lite.training.network import TrainableNetwork, run_epochs, schedule_for
+from retvec_lite.training.network import TrainableNetwork
+from retvec_lite.training.network_part import run_epochs, schedule_for
 from retvec_lite.training.settings import FitSettings
 
 TABLE: Final = "embedding/table"

@@ -1,4 +1,4 @@
-"""What a training makes room for in a file of limited size: the head, and the n-grams that fit beside it."""
+"""What fits into a file of limited size: the head, what words mean, and the n-grams that fill the rest."""
 
 import bisect
 import dataclasses
@@ -43,125 +43,145 @@ _WORTH_A_NETWORK: Final = 2
 _SMALLER: Final = (CnnHead.name, PoolHead.name, LinearHead.name)
 """The heads that are chosen from, largest first."""
 
+_DIGITS: Final = 0.12345678901234568
+"""A threshold of as many digits as any."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """The bytes of a file, and what takes them whatever is chosen.
+
+    Attributes:
+        labels: of the classifier.
+        encoder: its sizes.
+        embedding: `embedding/...` weights, empty for RETVec-raw.
+        max_kb: most kilobytes (1,000 bytes) of the largest file with integer weights, of all formats.
+        ngram_kb: kilobytes for n-grams; None for all that there is room for.
+        decision: one that takes as many bytes as that of the trained classifier.
+    """
+
+    labels: Sequence[str]
+    encoder: EncoderConfig
+    embedding: Mapping[str, Floats]
+    max_kb: int = USUAL_KB
+    ngram_kb: int | None = None
+    decision: Decision = dataclasses.field(default_factory=Decision)
+
+    @classmethod
+    def of(cls, request: Request, data: TrainingData) -> "Budget":
+        """Return the budget of a training."""
+        thresholds = (_DIGITS,) * len(data.labels) if data.scheme.multi_label else None
+        decision = Decision(
+            characters=data.characters, thresholds=thresholds, threshold=None if thresholds else _DIGITS
+        )
+        embedding = request.embedding.weights if request.embedding else {}
+        return cls(data.labels, data.config, embedding, request.max_kb, request.ngram_kb, decision)
+
+    def shapes(self, head: HeadSpec, meaning: MeaningConfig | None = None, buckets: int = 0) -> Shapes:
+        """Return the shapes of all weights of a file, by name."""
+        classes, inputs = len(self.labels), word_dimension(self.embedding, self.encoder.word_length)
+        return {
+            **head.shapes(inputs, classes, self.encoder.max_words),
+            **(meaning_shapes(meaning, classes) if meaning else {}),
+            **{name: value.shape for name, value in self.embedding.items()},
+            **(ngram_shapes(NgramConfig(buckets=buckets), classes) if buckets else {}),
+        }
+
+    def largest_file(self, shapes: Shapes) -> int:
+        """Return the bytes of the largest file with integer weights, of all formats, and what is spared."""
+        return max(estimate_files(shapes, self.encoder, self.labels, self.decision).values()) + _SPARE
+
+    def ngram_room(self, head: HeadSpec, meaning: MeaningConfig | None = None) -> int:
+        """Return the bytes that there is room for in a table of n-grams: `ngram_kb`, or what fills the largest file."""
+        if self.ngram_kb is not None:
+            return 1000 * self.ngram_kb
+        table = _FEWEST_BUCKETS * (len(self.labels) + 1)
+        least = self.largest_file(self.shapes(head, meaning, _FEWEST_BUCKETS))
+        # A larger table may be padded by a few bytes more.
+        room = 1000 * self.max_kb - (least - table) - 2 * ALIGN
+        if meaning:
+            return room
+        # A byte for each weight of a matrix; vectors and positions are float32.
+        weights = sum(
+            math.prod(shape) * (1 if len(shape) > 1 and name != "head/positions" else 4)
+            for name, shape in self.shapes(head).items()
+        )
+        return min(room, _MOST_WEIGHTS + 1000 * max(self.max_kb - USUAL_KB, 0) - weights)
+
+    def buckets(self, head: HeadSpec, meaning: MeaningConfig | None = None) -> int:
+        """Return how many buckets of n-grams there is room for beside a head and a table of what words mean; 0 for none."""
+        found = min(self.ngram_room(head, meaning) // (len(self.labels) + 1), MOST_BUCKETS)
+        return found if found >= _FEWEST_BUCKETS else 0
+
 
 def choose_parts(
+    budget: Budget,
     data: TrainingData,
-    request: Request,
-    embedding: Mapping[str, Floats],
+    head: str,
     count: Callable[[], int],
     meaning: MeaningConfig | None = None,
     pretrained: HeadSpec | None = None,
 ) -> tuple[HeadSpec, int]:
     """Return the head, and how many buckets of n-grams there is room for beside it and a table of what words mean.
 
-    A `pretrained` head comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many languages with many labels are better
-    off with `pool` as well: the bytes that it saves are worth more as codebooks (docs/benchmarks.md). What does not fit into
-    `request.max_kb` gives way to a smaller head. `count` counts the different n-grams of the texts, which takes time.
+    Args:
+        budget: of the file.
+        data: the texts.
+        head: its name, or "auto". Then a `pretrained` head comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many
+            languages with many labels are better off with `pool` as well: the bytes that it saves are worth more as codebooks
+            (docs/benchmarks.md). What does not fit gives way to a smaller head.
+        count: counts the different n-grams of the texts, which takes time.
+        meaning: the table of what words mean, if any.
+        pretrained: the pre-trained head, if any.
 
     Raises:
         RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
     """
-    head, labels, multi_label = request.head, data.labels, data.scheme.multi_label
-    decision = planned_decision(data)
-
-    def shapes_of(head: HeadSpec) -> Shapes:
-        return network_shapes(head, embedding, len(labels), data.config, meaning)
-
+    heads: Sequence[str] = (head,)
     if head == "auto":
-        head = _usual_head(data)
+        usual = _usual_head(data)
         # Where the size of the table is given, a smaller head leaves it no more room.
-        if head == CnnHead.name and len(labels) >= _MANY_LABELS and not multi_label and request.ngram_kb is None:
-            buckets = choose_buckets(shapes_of(CnnHead()), data.config, labels, request, decision)
-            if codebooks_in(buckets, len(labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
-                head = PoolHead.name
-    heads = _SMALLER[_SMALLER.index(head) :] if request.head == "auto" else (head,)
+        may_shrink = len(data.labels) >= _MANY_LABELS and not data.scheme.multi_label and budget.ngram_kb is None
+        if usual == CnnHead.name and may_shrink:
+            buckets = budget.buckets(CnnHead(), meaning)
+            if codebooks_in(buckets, len(data.labels)) < _WORTH_A_NETWORK and is_crowded(count(), buckets):
+                usual = PoolHead.name
+        heads = _SMALLER[_SMALLER.index(usual) :]
     needed = {}
     for spec in (*([pretrained] if pretrained else []), *(HEADS[name]() for name in heads)):
-        shapes = shapes_of(spec)
-        buckets = choose_buckets(shapes, data.config, labels, request, decision)
+        buckets = budget.buckets(spec, meaning)
         if isinstance(spec, LinearHead) and not buckets:
             continue
-        needed[spec] = _largest_file(with_ngrams(shapes, buckets, len(labels)), data.config, labels, decision)
-        if needed[spec] <= 1000 * request.max_kb:
+        needed[spec] = budget.largest_file(budget.shapes(spec, meaning, buckets))
+        if needed[spec] <= 1000 * budget.max_kb:
             return spec, buckets
     if not needed:
         raise RetvecLiteError(
-            f"The head linear needs n-grams: for {len(labels):,} labels "
-            f"{_least_room(shapes_of(LinearHead()), data.config, labels, request, decision)} (now {request.max_kb if request.ngram_kb is None else request.ngram_kb:,}), "
-            "have fewer labels, or choose another head."
+            f"The head linear needs n-grams: for {len(data.labels):,} labels {_least_room(budget, meaning)} "
+            f"(now {budget.max_kb if budget.ngram_kb is None else budget.ngram_kb:,}), have fewer labels, or choose another head."
         )
     least = min(needed, key=lambda spec: needed[spec])
     raise RetvecLiteError(
-        f"{len(labels):,} labels with the head {least.name} take up to {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
-        f"{request.max_kb:,}. Raise --max-kb (max_kb) to {math.ceil(needed[least] / 1000):,}, have fewer labels, or choose a smaller "
+        f"{len(data.labels):,} labels with the head {least.name} take up to {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
+        f"{budget.max_kb:,}. Raise --max-kb (max_kb) to {math.ceil(needed[least] / 1000):,}, have fewer labels, or choose a smaller "
         "--head, --ngram-kb or --embedding."
     )
 
 
-def planned_decision(data: TrainingData) -> Decision:
-    """Return a decision that takes as many bytes as that of the trained classifier."""
-    digits = 0.12345678901234568
-    if data.scheme.multi_label:
-        return Decision(characters=data.characters, thresholds=(digits,) * len(data.labels))
-    return Decision(threshold=digits, characters=data.characters)
-
-
-def _largest_file(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str], decision: Decision) -> int:
-    """Return the bytes of the largest file with integer weights, of all formats, and what is spared."""
-    return max(estimate_files(shapes, encoder, labels, decision).values()) + _SPARE
-
-
-def _least_room(
-    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], request: Request, decision: Decision
-) -> str:
-    """Return which option makes room for the fewest n-grams, and with how many kilobytes."""
-    if request.ngram_kb is not None:
-        return f"raise --ngram-kb (ngram_kb) to {math.ceil(_FEWEST_BUCKETS * (len(labels) + 1) / 1000):,}"
-    limits = range(request.max_kb, 100_001)
-
-    def has_room(kilobytes: int) -> bool:
-        wider = dataclasses.replace(request, max_kb=kilobytes)
-        return choose_buckets(network, encoder, labels, wider, decision) > 0
-
-    place = bisect.bisect_left(limits, True, key=has_room)
-    if place < len(limits):
-        return f"raise --max-kb (max_kb) to {limits[place]:,}"
-    return f"even --max-kb {limits[-1]:,} is too small"
-
-
-def network_shapes(
-    head: HeadSpec,
-    embedding: Mapping[str, Floats],
-    classes: int,
-    encoder: EncoderConfig,
-    meaning: MeaningConfig | None = None,
-) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all weights of a file but those of n-grams, which get what these leave."""
-    shapes = dict(head.shapes(word_dimension(embedding, encoder.word_length), classes, encoder.max_words))
-    shapes |= meaning_shapes(meaning, classes) if meaning else {}
-    return shapes | {name: value.shape for name, value in embedding.items()}
-
-
-def with_ngrams(network: Shapes, buckets: int, classes: int) -> Shapes:
-    """Return the shapes of all weights of a file."""
-    return {**network, **ngram_shapes(NgramConfig(buckets=buckets), classes)} if buckets else network
-
-
 def choose_meaning_kb(
+    budget: Budget,
     data: TrainingData,
-    request: Request,
-    embedding: Mapping[str, Floats],
+    head: str,
     count: Callable[[], int],
     others: int = 0,
     pretrained: HeadSpec | None = None,
 ) -> int:
     """Return how many kilobytes (1,000 bytes) what words mean gets beside a head, with words of so many other languages.
 
-    `count` counts the different n-grams of the texts: few texts cannot use all buckets.
+    Arguments as of `choose_parts`: few texts cannot use all buckets.
     """
-    head = pretrained or HEADS[_usual_head(data) if request.head == "auto" else request.head]()
-    network = network_shapes(head, embedding, len(data.labels), data.config)
-    room = _ngram_room(network, data.config, data.labels, request, planned_decision(data))
+    spec = pretrained or HEADS[_usual_head(data) if head == "auto" else head]()
+    room = budget.ngram_room(spec)
     buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
@@ -172,34 +192,14 @@ def _usual_head(data: TrainingData) -> str:
     return PoolHead.name if not data.scheme.multi_label and len(data.clean) <= FEW else CnnHead.name
 
 
-def choose_buckets(
-    network: Shapes,
-    encoder: EncoderConfig,
-    labels: Sequence[str],
-    request: Request,
-    decision: Decision = Decision(),  # noqa: B008
-) -> int:
-    """Return how many buckets of n-grams there is room for beside a network; 0 for none.
-
-    Their table takes `ngram_kb` kilobytes (1,000 bytes); None fills the largest file, of all formats, up to `max_kb`.
-    """
-    buckets = min(_ngram_room(network, encoder, labels, request, decision) // (len(labels) + 1), MOST_BUCKETS)
-    return buckets if buckets >= _FEWEST_BUCKETS else 0
-
-
-def _ngram_room(
-    network: Shapes, encoder: EncoderConfig, labels: Sequence[str], request: Request, decision: Decision
-) -> int:
-    """Return the bytes that there is room for in a table of n-grams."""
-    if request.ngram_kb is not None:
-        return 1000 * request.ngram_kb
-    table = _FEWEST_BUCKETS * (len(labels) + 1)
-    least = with_ngrams(network, _FEWEST_BUCKETS, len(labels))
-    # A larger table may be padded by a few bytes more.
-    room = 1000 * request.max_kb - (_largest_file(least, encoder, labels, decision) - table) - 2 * ALIGN
-    if "meaning/rows" in network:
-        return room
-    # A byte for each weight of a matrix; vectors and positions are float32.
-    matrices = {name for name, shape in network.items() if len(shape) > 1 and name != "head/positions"}
-    weights = sum(math.prod(shape) * (1 if name in matrices else 4) for name, shape in network.items())
-    return min(room, _MOST_WEIGHTS + 1000 * max(request.max_kb - USUAL_KB, 0) - weights)
+def _least_room(budget: Budget, meaning: MeaningConfig | None) -> str:
+    """Return which option makes room for the fewest n-grams beside the head linear, and with how many kilobytes."""
+    if budget.ngram_kb is not None:
+        return f"raise --ngram-kb (ngram_kb) to {math.ceil(_FEWEST_BUCKETS * (len(budget.labels) + 1) / 1000):,}"
+    limits = range(budget.max_kb, 100_001)
+    place = bisect.bisect_left(
+        limits, True, key=lambda limit: dataclasses.replace(budget, max_kb=limit).buckets(LinearHead(), meaning) > 0
+    )
+    if place < len(limits):
+        return f"raise --max-kb (max_kb) to {limits[place]:,}"
+    return f"even --max-kb {limits[-1]:,} is too small"

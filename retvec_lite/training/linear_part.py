@@ -1,4 +1,4 @@
-"""The linear part of a classifier: `LinearFitter` chooses which n-grams to read, and what words mean beside them, and fits it.
+"""The linear part of a classifier: `LinearPart` chooses which n-grams to read, and what words mean beside them, and fits it.
 
 Texts are weighted by TF-IDF; `linear_model` solves the problem.
 """
@@ -15,7 +15,7 @@ from retvec_lite.data.class_weights import class_weights
 from retvec_lite.ngrams import CODES, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
-from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.examples import Rows
 from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_features import (
     Features,
@@ -26,8 +26,8 @@ from retvec_lite.training.linear_features import (
     mean_vectors,
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
-from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.settings import FEW, MANY, FitSettings
+from retvec_lite.training.plan import Fit, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.settings import FEW, MANY
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -76,14 +76,14 @@ class _Try(NamedTuple):
     """What was read, and the logits of the held-out texts."""
 
     read: _Read
-    logits: Mapping[float, Floats]
+    logits: HeldOutLogits
 
 
-class LinearFitter:
+class LinearPart:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
-    With `vectors` (word vectors by id), it reads the mean of a text's words as well; with `meaning`, what they mean together, unless
-    held-out texts are clearly better off without. Where both `data` and `settings` say `refit`, it learns from the held-out texts in the
+    With `vectors` (word vectors by id), it reads the mean of a text's words as well; with a table of meaning, what they mean together, unless
+    held-out texts are clearly better off without. Where both texts and settings say `refit`, it learns from the held-out texts in the
     end. Progress is told of "fitting n-grams".
 
     Attributes:
@@ -98,21 +98,10 @@ class LinearFitter:
     curve: list[tuple[int, float]]
     _read: _Read
 
-    def __init__(
-        self,
-        data: TrainingData,
-        buckets: int,
-        vectors: Any,
-        settings: FitSettings,
-        progress: Progress = silent,
-        meaning: MeaningPart | None = None,
-    ) -> None:
-        self._data = data
-        self._buckets = buckets
-        self._vectors = vectors
-        self._meaning = meaning
-        self._settings = settings
-        self._progress = progress
+    def __init__(self, plan: Plan, vectors: Any = None, progress: Progress = silent) -> None:
+        data, settings = plan.data, plan.settings
+        self._data, self._buckets, self._meaning, self._settings = data, plan.buckets, plan.meaning, settings
+        self._vectors, self._progress = vectors, progress
         self._refit = data.refit and settings.refit
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
@@ -133,7 +122,7 @@ class LinearFitter:
         """Whether it is fitted by softmax regression, and learns from names of labels: without a table of meaning, that gains nothing."""
         return self.few and self._meaning is not None
 
-    def learn(self) -> Mapping[float, Floats]:
+    def learn(self) -> HeldOutLogits:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
 
         Returns:
@@ -156,7 +145,7 @@ class LinearFitter:
             found[1.0] = self._predict()
         self.curve = self._learning_curve(found)
         if last:
-            self._fit_all()
+            self.fit(np.arange(len(self._data.clean)))
         return found[1.0]
 
     def choose(self, kind: Kind) -> None:
@@ -215,11 +204,17 @@ class LinearFitter:
             self._once_read[id(source)] = read()
         return self._once_read[id(source)]
 
-    def _fit_all(self) -> None:
-        """Fit `model` to all texts there are to learn from."""
-        read = self._read
-        held_out = list(read.held_out.values())[: len(read.copies)] if self._refit else []
-        self.model = self._fit(np.arange(len(self._data.clean)), held_out)
+    def fit(self, rows: Rows) -> Fit:
+        """Fit `model` to some of the texts; to all texts there are to learn from, those set aside included, if these are all rows."""
+        read, is_whole = self._read, len(rows) == len(self._data.clean)
+        # Held out by the user, or cross-validated, they are not set aside.
+        held_out = list(read.held_out.values())[: len(read.copies)] if self._refit and is_whole else []
+        self.model = self._solve(rows, held_out)
+        return Fit(self.model.weights)
+
+    def logits(self, rate: float, rows: Rows) -> Floats:
+        """Return the logits of some held-out texts by `model`, float32 `[texts, classes]`."""
+        return self.model.scores(self._read.held_out[rate][rows])
 
     def _learning_curve(self, found: Mapping[float, Mapping[float, Floats]]) -> list[tuple[int, float]]:
         """Return the points of `curve`, from the logits of held-out texts by models of shares of the texts."""
@@ -239,7 +234,7 @@ class LinearFitter:
         groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
         return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
 
-    def _fit(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
+    def _solve(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
         telling = self._telling_names(rows) if self.is_softmax else np.zeros(0, np.int64)
@@ -269,7 +264,7 @@ class LinearFitter:
         return model
 
     def _text_weights(self, rows: Rows, held_out: Sequence[Features], names: Sequence[Features]) -> Floats:
-        """Return how much each text of `_fit` counts, float32 `[texts]`."""
+        """Return how much each text of `_solve` counts, float32 `[texts]`."""
         data = self._data
         ones = np.ones(len(data.clean), np.float32)
         own = (ones if data.examples.weights is None else data.examples.weights)[rows]
@@ -294,15 +289,13 @@ class LinearFitter:
         assert called is not None
         return np.flatnonzero(telling_names(texts[rows], data.examples.targets[rows], called, names.targets))
 
-    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> Mapping[float, Floats]:
+    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> HeldOutLogits:
         """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""
-        shape = len(self._data.held_out.truth), len(self._data.labels)
-        logits = {rate: np.zeros(shape, np.float32) for rate in rates or self._read.held_out}
-        for rows, others in self._data.splits:
-            self.model = self._fit(self._share(rows, share))
-            for rate, found in logits.items():
-                found[others] = self.model.scores(self._read.held_out[rate][others])
-        return logits
+
+        def fit(rows: Rows) -> None:
+            self.model = self._solve(self._share(rows, share))
+
+        return held_out_logits(self._data, fit, self.logits, rates)
 
     @property
     def _rare_lead(self) -> bool:

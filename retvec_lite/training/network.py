@@ -1,8 +1,6 @@
-"""The network in training: weights as variables, steps and prediction as graphs, epochs until it stops."""
+"""The network in training: weights as variables, steps and prediction as graphs."""
 
-import dataclasses
 import itertools
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -11,14 +9,11 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.grid import FOUR_BITS, fake_quantize, snap
 from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
 from retvec_lite.model.heads import HeadSpec, RnnHead
-from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.examples import Examples, HeldOut
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
-from retvec_lite.training.network_inputs import WordBatch, distinct_words, epoch, in_order, used_words
+from retvec_lite.training.network_inputs import WordBatch, distinct_words, in_order, used_words
 from retvec_lite.training.settings import FitSettings
 
 RateSchedule = Callable[[int], float]
@@ -32,29 +27,12 @@ because sums in another order round differently."""
 
 _WORDS_STEP: Final = 512
 """Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
-_SCORED: Final = 500
-"""Held-out texts, about so many, that decide which epoch is the best: scoring thousands would take as long as a third of the steps."""
 _MEAN_DECAY: Final = 0.9
 _SQUARE_DECAY: Final = 0.999
 _ADAM_EPSILON: Final = 1e-7
 """AdamW's constants: those of Keras."""
 _LARGEST_NORM: Final = 1.0
 """The gradients are scaled down to this norm together."""
-
-
-@dataclasses.dataclass
-class Fit:
-    """A fit of the network.
-
-    Attributes:
-        weights: of the best epoch, by name, float32.
-        history: of each epoch: its number, loss, and mean validation score.
-        best: number of the best epoch, counted from 1; 0 for a fit without epochs.
-    """
-
-    weights: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
-    history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-    best: int = 0
 
 
 class TrainableNetwork:
@@ -246,77 +224,3 @@ class TrainableNetwork:
 def is_matrix(name: str) -> bool:
     """Return whether the quantized recipes store a weight in 4 or 8 bits, one scale per output."""
     return name.endswith(("/kernel", "/recurrent_kernel"))
-
-
-def schedule_for(texts: int, settings: FitSettings) -> RateSchedule:
-    """Return the learning rate over all epochs: a twentieth of the steps, 500 at most, to warm up."""
-    steps = settings.steps(texts)
-    return cosine_schedule(settings.learning_rate, steps, min(steps // 20, 500))
-
-
-def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
-    """Return a linear warm-up to `peak`, then half a cosine down to 2 % of it (Loshchilov and Hutter 2017)."""
-
-    def rate(step: int) -> float:
-        if step < warmup:
-            return peak * step / warmup
-        done = min(1.0, (step - warmup) / max(1, steps - warmup))
-        return peak * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * done)))
-
-    return rate
-
-
-def run_epochs(
-    network: TrainableNetwork,
-    examples: Examples,
-    held_out: HeldOut | None,
-    settings: FitSettings,
-    rng: np.random.Generator,
-    progress: Progress = silent,
-) -> Fit:
-    """Train until validation has not improved for `settings.patience` epochs, or to the last one.
-
-    The best epoch is the one with the highest mean score on `held_out`, or the last where that is None; `network` is left with the
-    weights of the last one. `rng` draws the order of the texts. Progress is told of "training", in steps.
-
-    Raises:
-        RetvecLiteError: when the loss is no longer finite.
-    """
-    texts = len(examples.targets)
-    batch_size, steps = settings.batch(texts), settings.steps(texts)
-    found, taken, best_score = Fit(best=1), 0, -math.inf
-    for number in range(1, settings.epochs + 1):
-        losses = []
-        for batch in epoch(examples.copies[(number - 1) % len(examples.copies)], batch_size, rng):
-            weights = None if examples.weights is None else examples.weights[batch.rows]
-            losses.append(network.train(batch, examples.targets[batch.rows], taken, weights))
-            taken += 1
-            progress("training", min(taken, steps), steps)
-        broken = [loss for loss in losses if not math.isfinite(loss)]
-        if broken:
-            raise RetvecLiteError(
-                f"Training broke down in epoch {number} (loss {broken[0]}): "
-                "the texts or the embedding hold something extreme."
-            )
-        told: dict[str, Any] = {"epoch": number, "loss": float(np.mean(losses))}
-        found.history.append(told)
-        is_best = number == settings.epochs
-        if held_out is not None:
-            told["score"] = _score(network, examples.classes, held_out)
-            is_best = told["score"] > best_score
-            best_score = max(best_score, told["score"])
-        if is_best:
-            found.weights, found.best = network.weights(), number
-        elif held_out is not None and number - found.best >= settings.patience:
-            break
-    return found
-
-
-def _score(network: TrainableNetwork, classes: int, held_out: HeldOut) -> float:
-    """Return the mean score of some of the held-out texts over all ways in which they are written."""
-    some = slice(None, None, max(1, round(len(held_out.truth) / _SCORED)))
-    scores = [
-        network.scheme.score(network.logits(ids[some], classes, PREDICTION_BATCH), held_out.truth[some])
-        for ids in held_out.ids.values()
-    ]
-    return float(np.mean(scores))

@@ -24,8 +24,8 @@ from retvec_lite import api
 from retvec_lite.cli import train as train_command
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import load_trained_model
-from retvec_lite.training import trainer as train_module
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training import train as train_module
+from retvec_lite.training.train import Trained
 
 FILES = ["README.md", "classifier.safetensors", "report.json"]
 

@@ -4,21 +4,24 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
-from tiny_data import tiny_dataset
+from tiny_data import QUICK, tiny_dataset
 
 from retvec_lite import api
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training import trainer
-from retvec_lite.training.ensemble import NetworkFitter, Plan
+from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.linear_part import LinearPart
+from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.network_part import NetworkPart
+from retvec_lite.training.plan import Plan
 from retvec_lite.training.request import Request, read_request
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.train import Trained
 
 Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
@@ -76,10 +79,22 @@ def fit_held_out(
     embedding: Mapping[str, Floats],
     settings: FitSettings,
 ) -> Fitted:
-    network = NetworkFitter(Plan(data, head, 0, embedding, settings))
-    best = network.fit(held_out=data.held_out)
-    logits = {rate: network.logits(ids) for rate, ids in data.held_out.ids.items()}
+    network = NetworkPart(Plan(data, head, 0, embedding, settings))
+    best = network.fit(np.arange(len(data.clean)))
+    every = np.arange(len(data.held_out.truth))
+    logits = {rate: network.logits(rate, every) for rate in data.held_out.ids}
     return Fitted(best.weights, best.best, best.history, logits)
+
+
+def linear_of(
+    data: TrainingData,
+    buckets: int = 256,
+    settings: FitSettings = QUICK,
+    meaning: MeaningPart | None = None,
+    progress: Progress = silent,
+) -> LinearPart:
+    """The linear part of a plan without a network."""
+    return LinearPart(Plan(data, LinearHead(), buckets, {}, settings, meaning), None, progress)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,5 +103,5 @@ class Crossed:
 
     trained: Trained
     told: Told
-    network: NetworkFitter
-    linear: LinearFitter
+    network: NetworkPart
+    linear: LinearPart

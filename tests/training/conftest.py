@@ -10,12 +10,12 @@ from synonyms import synonyms
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
-from retvec_lite.training import ensemble
-from retvec_lite.training.ensemble import NetworkFitter
+from retvec_lite.training import stacking
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.network_part import NetworkPart
+from retvec_lite.training.train import Trained
 
 
 @pytest.fixture(scope="session")
@@ -64,17 +64,17 @@ def crossed() -> Crossed:
         return make
 
     with pytest.MonkeyPatch.context() as patch:
-        for kind in (NetworkFitter, LinearFitter):
-            patch.setattr(ensemble, kind.__name__, keep(kind))
+        for kind in (NetworkPart, LinearPart):
+            patch.setattr(stacking, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
         found = train(tiny_dataset(12), embedding=embedding, settings=QUICK, progress=progress)
-    return Crossed(found, dict(told), made["NetworkFitter"], made["LinearFitter"])
+    return Crossed(found, dict(told), made["NetworkPart"], made["LinearPart"])
 
 
 @pytest.fixture(scope="session")
 def linear_alone() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ensemble, "NetworkFitter", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
+        patch.setattr(stacking, "NetworkPart", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
         return train(tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), settings=QUICK)
 
 

@@ -14,9 +14,9 @@ from retvec_lite.data.dataset import load_starter
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.file_sizes import estimate_bytes, estimate_files
-from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training import budget
+from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.reading import TextReader
 
@@ -27,12 +27,16 @@ def data() -> TrainingData:
     return make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
 
 
+def room(data: TrainingData, **options: Any) -> tuple[Budget, TrainingData, str]:
+    """The first arguments of `choose_parts`, for the packaged embedding."""
+    request = asked(**{"embedding": "default", **options})
+    return Budget.of(request, data), data, request.head
+
+
 def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int]:
     names = tuple(f"label {number}" for number in range(labels))
-    embedding = load_default_embedding().weights
-    head, buckets = budget.choose_parts(
-        dataclasses.replace(data, labels=names), asked(**options), embedding, lambda: 300
-    )
+    told = dataclasses.replace(data, labels=names)
+    head, buckets = budget.choose_parts(*room(told, **options), lambda: 300)
     return head.name, buckets
 
 
@@ -95,12 +99,10 @@ def test_sizes_are_told_before_the_first_step_and_in_the_report() -> None:
 
 
 def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedding = load_default_embedding().weights
-
     def kilobytes(labels: int, ngrams: int = 40_000, **options: Any) -> int:
         names = tuple(f"label {number}" for number in range(labels))
         told = dataclasses.replace(data, labels=names)
-        return budget.choose_meaning_kb(told, asked(**options), embedding, lambda: ngrams)
+        return budget.choose_meaning_kb(*room(told, **options), lambda: ngrams)
 
     few, usual, many = (kilobytes(labels) for labels in (2, 30, 150))
     assert 250 >= few > usual > many > 40, "few labels leave n-grams more room than they use"
@@ -114,21 +116,19 @@ def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pyt
 
 @pytest.mark.parametrize("limit", [600, 900, 1000, 1100])
 def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data: TrainingData, limit: int) -> None:
-    embedding, plans = load_default_embedding().weights, 0
+    plans = 0
     for labels, slots, words in itertools.product((2, 5, 10, 27, 77, 150), (4, 8, 16, 24, 32, 64), (0, 1500, 12_000)):
         names = tuple(f"label {number}" for number in range(labels))
         encoder = dataclasses.replace(TINY_CONFIG, max_chars=6 * slots, max_words=slots)
         told = dataclasses.replace(data, labels=names, reader=TextReader(data.clean, encoder))
         meaning = MeaningConfig(words=words, rows=2 * words, displacements=words) if words else None
         for head in ("auto", "linear"):
-            options = asked(head=head, max_kb=limit)
+            given = room(told, head=head, max_kb=limit)
             try:
-                spec, buckets = budget.choose_parts(told, options, embedding, lambda: 300, meaning)
+                spec, buckets = budget.choose_parts(*given, lambda: 300, meaning)
             except RetvecLiteError:
                 continue
-            network = budget.network_shapes(spec, embedding, labels, encoder, meaning)
-            shapes = budget.with_ngrams(network, buckets, labels)
-            sizes = estimate_files(shapes, encoder, names, budget.planned_decision(told))
+            sizes = estimate_files(given[0].shapes(spec, meaning, buckets), encoder, names, given[0].decision)
             assert max(sizes.values()) < 1000 * limit, (labels, slots, words, head)
             is_full = max(sizes.values()) > 1000 * limit - 4_000
             assert is_full or not meaning or buckets in (0, MOST_BUCKETS), (labels, slots, words, head)
@@ -141,18 +141,16 @@ def test_files_with_meaning_stay_below_their_limits(
     data: TrainingData, labels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The int4 file of `cnn` is a third smaller, the int8 file of every head below 1 MB with the output of embeddings."""
-    embedding = load_default_embedding().weights
     names = tuple(f"a label of usual length {number}" for number in range(labels))
     encoder = dataclasses.replace(TINY_CONFIG, max_chars=136, max_words=24)
     told = dataclasses.replace(data, labels=names, reader=TextReader(data.clean, encoder))
     for head in ("linear", "pool", "cnn"):
-        options = asked(head=head)
-        kilobytes = budget.choose_meaning_kb(told, options, embedding, lambda: 300)
+        given = room(told, head=head)
+        kilobytes = budget.choose_meaning_kb(*given, lambda: 300)
         words = (1000 * kilobytes - 16_384) // 15
         config = MeaningConfig(words=words, rows=2 * words, displacements=words)
-        spec, buckets = budget.choose_parts(told, options, embedding, lambda: 300, config)
-        network = budget.network_shapes(spec, embedding, labels, encoder, config)
-        sizes = estimate_bytes(budget.with_ngrams(network, buckets, labels), encoder, names)
+        spec, buckets = budget.choose_parts(*given, lambda: 300, config)
+        sizes = estimate_bytes(given[0].shapes(spec, config, buckets), encoder, names)
         assert buckets > 128 and sizes["int8"] < 970_000
         assert head != "cnn" or sizes["int4"] < 0.69 * sizes["int8"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fitted import asked
+from fitted import linear_of
 from scipy import sparse
 from tiny_data import TINY_CONFIG, tiny_dataset
 
@@ -10,11 +10,11 @@ from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, ngram_logits
 from retvec_lite.training import budget, codebooks, linear_part
+from retvec_lite.training.budget import Budget
 from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features, NgramCounts
 from retvec_lite.training.linear_model import LinearModel
-from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.settings import FitSettings
 
 RNG = np.random.default_rng(3)
@@ -123,11 +123,11 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room
     monkeypatch.setattr(budget, "FEW", few)
     monkeypatch.setattr(budget, "_MANY_LABELS", many_labels)
     monkeypatch.setattr(codebooks, "_CROWDED", crowded)
-    monkeypatch.setattr(budget, "choose_buckets", lambda *_: buckets)
+    monkeypatch.setattr(Budget, "buckets", lambda *_: buckets)
     training = tiny_dataset(9)
     data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
-    options = asked(ngram_kb=kilobytes)
-    found, _ = budget.choose_parts(data, options, {}, lambda: 300)
+    room = Budget(data.labels, data.config, {}, ngram_kb=kilobytes)
+    found, _ = budget.choose_parts(room, data, "auto", lambda: 300)
     assert found.name == head
 
 
@@ -136,7 +136,7 @@ def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda distinct, buckets, classes: 3)
     training = tiny_dataset(12)
     data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
-    fitter = LinearFitter(data, 100, None, FitSettings())
+    fitter = linear_of(data, 100, FitSettings())
     fitter.learn()
     assert fitter.config.buckets == 3 * CODES and fitter.config.codebooks == 3
     weights = fitter.model.scaled(0.5).weights

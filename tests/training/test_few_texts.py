@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
+from fitted import linear_of
+from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training import linear_part
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.linear_part import LinearFitter
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.trainer import choose_folds
+from retvec_lite.training.train import choose_folds
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
         return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
-    fitter = LinearFitter(told, 256, None, QUICK, meaning=synonym_part if meaning else None)
+    fitter = linear_of(told, meaning=synonym_part if meaning else None)
     fitter.choose((1, 4))
-    fitter._fit(np.arange(24))
+    fitter._solve(np.arange(24))
     assert fitter.is_softmax == expected
     assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
 
@@ -43,7 +43,7 @@ def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:
         training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
     )
     seen: list[tuple[int, int]] = []
-    LinearFitter(told, 256, None, QUICK, lambda _, done, total: seen.append((done, total)), synonym_part).learn()
+    linear_of(told, meaning=synonym_part, progress=lambda _, done, total: seen.append((done, total))).learn()
     assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
 
 
@@ -58,12 +58,12 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
         renamed = dict(zip(labels, names, strict=True))
         named = Dataset(training.texts, tuple(renamed[label] for label in training.labels), training.path)
         told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
-        fitter = LinearFitter(told, 256, None, QUICK, meaning=synonym_part)
+        fitter = linear_of(told, meaning=synonym_part)
         fitter.choose((1, 4))
         seen: list[int] = []
         with monkeypatch.context() as patch:
             patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))
-            fitter._fit(np.arange(24))
+            fitter._solve(np.arange(24))
         return seen[0] - 2 * 24
 
     assert learned(words) == 4

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from retvec_lite.data.dataset import Dataset, check_trainable
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.settings import FEW
-from retvec_lite.training.trainer import choose_folds, prepare
+from retvec_lite.training.train import choose_folds, make_plan
 
 
 def counted(*counts: int) -> Dataset:
@@ -65,4 +65,4 @@ def test_many_texts_have_no_folds() -> None:
     assert FEW == 3000
     for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
         request = asked(counted(count, count), head="linear", embedding="raw", typo_rate=0.0)
-        assert prepare(request).plan.data.folds == folds
+        assert make_plan(request).data.folds == folds

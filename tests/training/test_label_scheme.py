@@ -12,7 +12,6 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.training.ensemble import NetworkFitter, Plan
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.label_scheme import (
     ONE_LABEL,
@@ -24,7 +23,9 @@ from retvec_lite.training.label_scheme import (
 )
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import fit_linear
-from retvec_lite.training.mix import LINEAR, NETWORK, fit_mix
+from retvec_lite.training.network_part import NetworkPart
+from retvec_lite.training.plan import Plan
+from retvec_lite.training.stacking import LINEAR, NETWORK, fit_mix
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)
@@ -148,9 +149,9 @@ def test_the_linear_part_learns_each_label_against_the_rest() -> None:
 def test_a_network_learns_several_labels() -> None:
     data = doubled()
     prepared = make_examples(data, data, copies=2, typo_rate=0.2, seed=0, max_words=8)
-    network = NetworkFitter(Plan(prepared, PoolHead(), 0, {}, QUICK))
-    best = network.fit(held_out=prepared.held_out)
-    logits = network.logits(prepared.held_out.ids[0.0])
+    network = NetworkPart(Plan(prepared, PoolHead(), 0, {}, QUICK))
+    best = network.fit(np.arange(len(prepared.clean)))
+    logits = network.logits(0.0, np.arange(len(prepared.held_out.truth)))
     assert prepared.scheme.score(logits, prepared.held_out.truth) > 0.95
     assert [epoch["score"] for epoch in best.history][-1] > best.history[0]["score"]
 

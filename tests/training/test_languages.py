@@ -18,7 +18,7 @@ from retvec_lite.model.report import describe_meaning
 from retvec_lite.training import meaning_part
 from retvec_lite.training.examples import TRANSLATED, TrainingData, make_examples
 from retvec_lite.training.meaning_part import LEAST_WORDS, MeaningPart, make_part, other_languages
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.train import Trained
 from retvec_lite.training.translation import Translation, plain_words, similar_words, translate
 
 KB = 50

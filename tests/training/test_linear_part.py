@@ -1,221 +1,289 @@
-"""The linear part: it learns, from two labels or many, on the grid of the file, and the reference computes the same."""
+"""The n-grams of a training: buckets that fill a file below 1 MB, the kind that fits the texts, and the learning curve."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
-from contract_cases import KINDS
-from modeling_cases import random_embedding
+from fitted import linear_of
+from modeling_cases import random_head
 from ngram_counts import count_ngrams
-from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
+from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
-from retvec_lite import contract
-from retvec_lite.contract import EncoderConfig, Floats, Ints
-from retvec_lite.data.dataset import Dataset
-from retvec_lite.model import reference_network
-from retvec_lite.model.heads import LinearHead
-from retvec_lite.model.ngram_graph import table_integers
-from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
-from retvec_lite.training.linear_features import Features, mean_vectors
-from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear
-from retvec_lite.training.reading import TextReader
+from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.converters.tflite.format import convert, package
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.model.file_sizes import estimate_bytes
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
+from retvec_lite.model.heads import HEADS
+from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
+from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
+from retvec_lite.training import linear_part
+from retvec_lite.training.budget import Budget
+from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.linear_features import Kind
+from retvec_lite.training.linear_model import RARE, USUAL, Weighing
+from retvec_lite.training.linear_part import KINDS, LinearPart
+from retvec_lite.training.train import choose_folds
 
-NGRAMS = NgramConfig(buckets=512)
-EMBEDDING = random_embedding(dimension=64).weights
-ODD = ["x", " !\u200b", "ÀÉ Straße ŞİI", "漢字かな", "🙂 \ud800", "a" * 80, "".join(chr(code) for kind in KINDS for code in kind if 0 < code <= 0x10FFFF)]  # fmt: skip
-
-
-def vectors_of(texts: Sequence[str], config: EncoderConfig) -> tuple[Ints, Floats]:
-    """Word ids, and the reference's word vectors by id as training keeps them."""
-    reader = TextReader(texts, config)
-    vectors = reference_network.embed(contract.bits(reader.words), EMBEDDING)
-    vectors[0] = 0.0
-    return reader.word_ids(texts), vectors.astype(np.float16)
+CONFIG = EncoderConfig(max_chars=136, max_words=24)
+LABELS = 150
 
 
-def features_of(texts: Sequence[str], *, words: bool, config: NgramConfig = NGRAMS) -> Features:
-    means = mean_vectors(*vectors_of(texts, TINY_CONFIG)) if words else None
-    return Features(count_ngrams(texts, TINY_CONFIG, config), means)
+def labels_of(classes: int) -> tuple[str, ...]:
+    return tuple(f"a label of usual length {number}" for number in range(classes))
 
 
-def targets_of(dataset: Dataset) -> Ints:
-    return np.array([dataset.classes.index(label) for label in dataset.labels], np.int32)
+def buckets_beside(
+    head: str,
+    embedding: Mapping[str, Floats],
+    classes: int = LABELS,
+    *,
+    encoder: EncoderConfig = CONFIG,
+    **options: Any,
+) -> int:
+    return Budget(labels_of(classes), encoder, embedding, **options).buckets(HEADS[head]())
 
 
-def fitted(dataset: Dataset, *, words: bool, seed: int = 0) -> LinearModel:
-    found = features_of(dataset.texts, words=words)
-    return fit_linear(found, targets_of(dataset), len(dataset.classes), seed=seed)
+# --- buckets ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["n-grams", "and words"])
-def words(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+def test_kilobytes_are_bytes_of_the_table_and_its_lengths() -> None:
+    def buckets(kilobytes: int, classes: int = 9) -> int:
+        return buckets_beside("pool", {}, classes, ngram_kb=kilobytes)
+
+    assert [buckets(kilobytes) for kilobytes in (2, 10, 100)] == [200, 1000, 10_000]
+    assert buckets(10, classes=99) == 0 == buckets(0), "too few to be worth reading"
+    assert buckets(100_000) == MOST_BUCKETS
 
 
-@pytest.fixture(scope="module")
-def model(words: bool) -> LinearModel:
-    return fitted(tiny_dataset(20), words=words)
+def test_what_the_network_takes_is_not_there_for_ngrams() -> None:
+    embedding = load_default_embedding().weights
+    sizes = {name: buckets_beside(name, embedding) for name in HEADS}
+    assert sizes["linear"] > sizes["pool"] > sizes["cnn"] > 0
+    longer = [buckets_beside("bert", embedding, encoder=EncoderConfig(max_words=words)) for words in (8, 24)]
+    assert longer[0] - longer[1] == pytest.approx(16 * 128 * 4 / (LABELS + 1), abs=1), "positions are float32"
+    assert buckets_beside("pool", embedding, 2) == MOST_BUCKETS
+    assert buckets_beside("cnn", embedding, 5000) == 0, "no room at all"
 
 
-# --- learning ---------------------------------------------------------------------------------------------------------
+def test_a_limit_gives_room_and_takes_it() -> None:
+    embedding = load_default_embedding().weights
+    limits = (100, 550, 700, 999, 1000, 1001, 2000)
+    found = [buckets_beside("pool", embedding, max_kb=limit) for limit in limits]
+    assert found == sorted(found) and found[0] == 0 < found[1] and found[-2] > found[-3]
+    assert (found[-1] - found[-3]) * (LABELS + 1) == pytest.approx(1_000_000, rel=1e-3)
 
 
-def accuracy(model: LinearModel, dataset: Dataset, *, words: bool) -> float:
-    guess = model.scores(features_of(dataset.texts, words=words)).argmax(axis=1)
-    return float((guess == targets_of(dataset)).mean())
+def filled(name: str, config: EncoderConfig, max_kb: int = 1000) -> TrainedModel:
+    """A classifier of random weights with as many buckets as there is room for."""
+    embedding, head, rng = load_default_embedding(), HEADS[name](), np.random.default_rng(0)
+    buckets = buckets_beside(name, embedding.weights, encoder=config, max_kb=max_kb)
+
+    def normal(*shape: int) -> Floats:
+        return rng.normal(0.0, 1.0, shape).astype(np.float32)
+
+    weights = random_head(head, embedding.dimension, LABELS, config.max_words)
+    weights = {key: snap(value, FOUR_BITS) if value.ndim == 2 else value for key, value in weights.items()}
+    weights |= {
+        **embedding.weights,
+        "ngrams/table": snap(normal(buckets, LABELS), EIGHT_BITS),
+        "ngrams/squares": rng.integers(1, 128, buckets).astype(np.float32),
+        "ngrams/bias": normal(LABELS),
+    }
+    labels = labels_of(LABELS)
+    about = {"name": embedding.name, "card": embedding.card}
+    return TrainedModel(config, head, labels, weights, about, {"data": "none"}, NgramConfig(buckets=buckets, longest=5))
 
 
-def test_it_learns(model: LinearModel, words: bool) -> None:
-    assert accuracy(model, tiny_dataset(10, seed=1), words=words) > 0.9
+LONG = EncoderConfig(max_chars=1536, max_words=256)
 
 
-def test_two_labels_are_each_other_s_opposite(words: bool) -> None:
-    counts = dict.fromkeys(list(WORDS)[:2], 20)
-    found = fitted(tiny_dataset(counts=counts), words=words)
-    test = tiny_dataset(counts=counts, seed=1)
-    assert accuracy(found, test, words=words) > 0.9
-    scores = found.scores(features_of(test.texts, words=words))
-    assert scores.shape == (40, 2)
-    np.testing.assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-5)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        ("cnn", CONFIG),
+        ("pool", CONFIG),
+        pytest.param("linear", CONFIG, marks=pytest.mark.exhaustive),
+        pytest.param("cnn", LONG, marks=pytest.mark.exhaustive),
+        pytest.param("rnn", LONG, marks=pytest.mark.exhaustive),
+        pytest.param("bert", CONFIG, marks=pytest.mark.exhaustive),
+    ],
+    ids=lambda value: f"{value.max_words} words" if isinstance(value, EncoderConfig) else str(value),
+)
+def test_the_int8_file_stays_below_one_megabyte(head: str, config: EncoderConfig) -> None:
+    model = filled(head, config)
+    size = len(package(quantize(convert(model), "int8"), model, find_recipe("int8"), {}))
+    assert 850_000 < size < 1_000_000, "the room is used, and no more than there is"
+    shapes = {name: value.shape for name, value in model.weights.items()}
+    assert estimate_bytes(shapes, config, model.labels)["int8"] == pytest.approx(size, rel=0.05)
 
 
-def test_a_label_without_texts_is_never_the_answer(words: bool) -> None:
-    """A fold may lack a label: its column is there, below all others."""
-    dataset = tiny_dataset(counts=dict.fromkeys(list(WORDS)[:3], 12))
-    targets = np.array([0, 2, 3], np.int32)[targets_of(dataset)]
-    features = features_of(dataset.texts, words=words)
-    found = fit_linear(features, targets, 5, seed=0)
-    scores = found.scores(features)
-    assert scores.shape == (36, 5) and set(scores.argmax(axis=1)) == {0, 2, 3}
-    assert (scores[:, [1, 4]] < scores[:, [0, 2, 3]].max(axis=1, keepdims=True)).all()
-    assert not found.weights["ngrams/table"][:, [1, 4]].any()
+@pytest.mark.slow
+def test_a_file_stays_below_a_limit_of_ones_own() -> None:
+    model = filled("linear", EncoderConfig(max_chars=64, max_words=8), max_kb=500)
+    graph, shapes = convert(model), {name: value.shape for name, value in model.weights.items()}
+    expected = estimate_bytes(shapes, model.encoder, model.labels)
+    for recipe, size in expected.items():
+        found = len(package(quantize(graph, recipe), model, find_recipe(recipe), {}))
+        assert found == pytest.approx(size, rel=0.05), recipe
+        assert recipe != "int8" or 400_000 < found < 500_000, "as much as leaves room for the other formats"
 
 
-def test_equal_seeds_give_equal_weights(model: LinearModel, words: bool) -> None:
-    again = fitted(tiny_dataset(20), words=words)
-    assert again.weights.keys() == model.weights.keys()
-    for name, value in model.weights.items():
-        assert value.dtype == np.float32
-        np.testing.assert_array_equal(again.weights[name], value, err_msg=name)
+# --- which n-grams ----------------------------------------------------------------------------------------------------
 
 
-# --- the file's grid --------------------------------------------------------------------------------------------------
+def data_of(labels: int = 4) -> TrainingData:
+    training = tiny_dataset(9)
+    if labels > 4:
+        names = tuple(f"{label} {place % (labels // 4)}" for place, label in enumerate(training.labels))
+        training = type(training)(training.texts, names, training.path)
+    folds = choose_folds(training, 0)
+    return make_examples(training, training, copies=2, typo_rate=0.2, seed=3, folds=folds, config=TINY_CONFIG)
 
 
-def assert_on_its_grid(model: LinearModel) -> None:
-    for name, value in model.weights.items():
-        if value.ndim == 2:
-            integers, scales = table_integers(value)
-            assert np.abs(integers.astype(int)).max() == 127
-            np.testing.assert_array_equal(integers * scales, value, err_msg=name)
-    squares = model.weights["ngrams/squares"]
-    np.testing.assert_array_equal(squares, np.rint(squares))
-    assert 1 <= squares.min() and squares.max() == 127
+def kind_of(found: LinearPart) -> Kind:
+    return found.config.shortest, found.config.longest
 
 
-def test_weights_are_on_the_grid_of_eight_bits(model: LinearModel) -> None:
-    assert_on_its_grid(model)
+def fitter(data: TrainingData) -> LinearPart:
+    return linear_of(data, 500)
 
 
-@pytest.mark.parametrize("factor", [0.37, 8.0])
-def test_scaled_scores_are_so_many_times_the_scores(model: LinearModel, words: bool, factor: float) -> None:
-    features = features_of(tiny_dataset(3, seed=2).texts, words=words)
-    scaled = model.scaled(factor)
-    assert_on_its_grid(scaled)
-    np.testing.assert_array_equal(scaled.weights["ngrams/squares"], model.weights["ngrams/squares"])
-    expected = model.scores(features) * factor
-    np.testing.assert_allclose(scaled.scores(features), expected, atol=0.01 * np.abs(expected).max())
+@pytest.mark.parametrize("best", KINDS, ids=str)
+def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: Kind) -> None:
+    """Each kind is tried; the labels that are right decide, whichever kind comes first."""
+    data = data_of()
+    found = fitter(data)
+    plain, tried = linear_part.fit_linear, []
+
+    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
+        tried.append(kind_of(found))
+        targets = targets if kind_of(found) == best else (targets + 1) % classes
+        return plain(features, targets, classes, **options)
+
+    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
+    logits = found.learn()
+    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3 + [best] * 7, "and the learning curve, and all texts"
+    assert kind_of(found) == best and found.config == NgramConfig(
+        buckets=500, longest=best[1], shortest=best[0], plain_letters=True
+    )
+    assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
+    assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
+    assert found.model.weights["ngrams/table"].shape == (500, 4)
 
 
-def test_scaled_by_nothing_says_nothing(model: LinearModel, words: bool) -> None:
-    features = features_of(tiny_dataset(3, seed=2).texts, words=words)
-    assert not model.scaled(0.0).scores(features).any()
+def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_part, "_FEW_LABELS", 3)
+    tried = []
+    plain = LinearPart.choose
+    monkeypatch.setattr(LinearPart, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
+    found = fitter(data_of())
+    found.learn()
+    assert tried == [KINDS[0]] == [kind_of(found)]
 
 
-# --- the reference ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("labels", "codebooks", "weighing"),
+    [(4, 1, RARE), (4, 0, USUAL), (3, 1, USUAL)],
+    ids=["rare", "buckets", "many labels"],
+)
+def test_rare_ngrams_lead_with_codebooks_and_few_labels(
+    monkeypatch: pytest.MonkeyPatch, labels: int, codebooks: int, weighing: Weighing
+) -> None:
+    monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: codebooks)
+    monkeypatch.setattr(linear_part, "_FEW_LABELS", labels)
+    plain, seen = linear_part.fit_linear, []
+    monkeypatch.setattr(
+        linear_part,
+        "fit_linear",
+        lambda *data, **options: (seen.append(options["weighing"]), plain(*data, **options))[1],
+    )
+    found = fitter(data_of())
+    found.learn()
+    assert set(seen) == {weighing} and found.config.codebooks == codebooks
 
 
-def test_scores_are_those_of_the_reference(words: bool) -> None:
-    found = fitted(tiny_dataset(20), words=words)
-    texts = [*tiny_dataset(4, seed=3).texts, *ODD]
-    scores = found.scores(features_of(texts, words=words))
-    ids, vectors = vectors_of(texts, TINY_CONFIG)
-    for row, text in enumerate(texts):
-        codes = contract.codepoints(text, TINY_CONFIG.max_chars)
-        expected = ngram_logits(codes, TINY_CONFIG, NGRAMS, found.weights)
-        if words:
-            slots = vectors[ids[row]].astype(np.float32)
-            expected = expected + reference_network.head_logits(slots, ids[row] != 0, LinearHead(), found.weights)
-        np.testing.assert_allclose(scores[row], expected, atol=1e-4, err_msg=repr(text))
+# --- the last fit -----------------------------------------------------------------------------------------------------
 
 
-def test_mean_vectors_leave_empty_slots_out() -> None:
-    vectors = np.array([[0, 0], [1, 2], [3, -4]], np.float16)
-    ids = np.array([[1, 2, 0, 0], [2, 2, 2, 2], [0, 0, 0, 0]], np.int32)
-    np.testing.assert_array_equal(mean_vectors(ids, vectors), [[2, -1], [3, -4], [0, 0]])
+@pytest.mark.parametrize(("with_held_out", "texts"), [(False, 32), (True, 32 + 20)])
+def test_the_last_fit_learns_from_the_held_out_texts_as_well(
+    monkeypatch: pytest.MonkeyPatch, with_held_out: bool, texts: int
+) -> None:
+    training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
+    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG, refit=with_held_out)
+    seen, told = [], []
+    plain = linear_part.fit_linear
+
+    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
+        seen.append((features, targets))
+        return plain(features, targets, classes, **options)
+
+    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
+    found = linear_of(data, 500, progress=lambda *progress: told.append(progress))
+    found.learn()
+    copies = 1 + QUICK.linear_copies
+    features, targets = max(seen, key=lambda fit: len(fit[1]))
+    assert len(targets) == len(features.counts) == copies * texts > 32
+    if with_held_out:
+        held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
+        found_there = features.counts[copies * 32 :][:20].matrix()
+        assert (found_there != held_out.matrix()).nnz == 0, "clean first, then mistyped"
+        np.testing.assert_array_equal(targets[copies * 32 :], np.tile(data.held_out.truth, copies))
+        assert told[-1][1] == told[-1][2], "progress ends where it said"
 
 
-@pytest.mark.parametrize("weighing", [USUAL, RARE], ids=["usual", "rare"])
-def test_rare_ngrams_count_more(weighing: Weighing) -> None:
-    """By a power of ln((1 + texts) / (1 + texts with it)) + 1."""
-    texts = ["a", "a", "a b"]
-    config = NgramConfig(buckets=64, longest=1)
-    targets = np.array([0, 0, 1], np.int32)
-    a, b = (ngram_buckets(contract.codepoints(text, 64), TINY_CONFIG, config)[0] for text in "ab")
-    counts = Features(count_ngrams(texts, TINY_CONFIG, config))
-    squares = fit_linear(counts, targets, 2, seed=0, weighing=weighing).weights["ngrams/squares"]
-    common, rare = (np.log(4 / (1 + count)) + 1 for count in (3, 1))
-    assert squares[b] / squares[a] == pytest.approx((rare / common) ** weighing.power, rel=0.1)
+# --- the learning curve -----------------------------------------------------------------------------------------------
 
 
-def test_features_can_be_chosen_and_joined() -> None:
-    whole = features_of(ODD, words=True)
-    parts = whole[np.arange(3)].joined([whole[np.array([3, 4])], whole[np.arange(5, len(ODD))]])
-    assert (parts.counts.matrix() != whole.counts.matrix()).nnz == 0
-    np.testing.assert_array_equal(parts.means, whole.means)
-    alone = features_of(ODD, words=False)
-    assert alone[np.arange(2)].joined([alone]).means is None
+def test_shares_that_are_all_of_the_texts_are_told_once() -> None:
+    """A fold of two texts a label has one of each, and so has every share of it."""
+    training = tiny_dataset(2)
+    folds = choose_folds(training, 0)
+    data = make_examples(training, training, copies=1, typo_rate=0.0, seed=3, folds=folds, config=TINY_CONFIG)
+    found = fitter(data)
+    found.learn()
+    assert [count for count, _ in found.curve] == [4]
 
 
-# --- softmax regression -----------------------------------------------------------------------------------------------
+def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
+    data = data_of()
+    found = fitter(data)
+    logits, curve = found.learn(), found.curve
+    assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
+    assert curve[-1][1] == (logits[0.0].argmax(axis=1) == data.held_out.truth).mean()
+    assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
 
 
-@pytest.mark.parametrize("texts", [6, 60], ids=["steps", "passes"])
-@pytest.mark.parametrize("labels", [2, 4])
-def test_softmax_regression_learns_and_is_on_the_grid(texts: int, labels: int) -> None:
-    """By either solver, the same bits every time; two labels are each other's opposite."""
-    counts = dict.fromkeys(list(WORDS)[:labels], texts)
-    training, test = tiny_dataset(counts=counts), tiny_dataset(counts=counts, seed=1)
-    features, targets = features_of(training.texts, words=True), targets_of(training)
-    assert len(targets) < 200 or texts == 60, "both sides of the limit"
-    found, again = (fit_linear(features, targets, labels, seed=0, softmax=True) for _ in range(2))
-    assert_on_its_grid(found)
-    assert accuracy(found, test, words=True) > 0.9
-    for name, value in found.weights.items():
-        np.testing.assert_array_equal(again.weights[name], value, err_msg=name)
-    scores = found.scores(features)
-    np.testing.assert_allclose(scores.sum(axis=1), 0.0, atol=0.05, err_msg="rounding apart")
-    plain = fit_linear(features, targets, labels, seed=0).scores(features)
-    assert np.abs(scores - plain).max() > 0.1, "another problem, another solution"
+def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
+    training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
+    found = fitter(make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
+    found.learn()
+    curve = found.curve
+    assert [texts for texts, _ in curve] == [8, 16, 32]
+    assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
 
 
-def test_softmax_regression_leaves_labels_without_texts_below_all_others() -> None:
-    dataset = tiny_dataset(counts=dict.fromkeys(list(WORDS)[:3], 12))
-    targets = np.array([0, 2, 3], np.int32)[targets_of(dataset)]
-    features = features_of(dataset.texts, words=False)
-    found = fit_linear(features, targets, 5, seed=0, softmax=True)
-    scores = found.scores(features)
-    assert (scores[:, [1, 4]] < scores[:, [0, 2, 3]].max(axis=1, keepdims=True)).all()
-    assert not found.weights["ngrams/table"][:, [1, 4]].any()
+def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of three texts of each of two labels could be texts of one, which no solver takes."""
+    counts = {"alarm": 3, "music": 3}
+    texts = tiny_dataset(counts=counts)
+    data = make_examples(texts, texts, copies=1, typo_rate=0.0, seed=3, folds=choose_folds(texts, 0))
+    seen = []
+    plain = linear_part.fit_linear
+    monkeypatch.setattr(linear_part, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
+    found = linear_of(data, 500)
+    found.learn()
+    assert [texts for texts, _ in found.curve] == [2, 4]
+    assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
 
 
-@pytest.mark.parametrize("softmax", [False, True], ids=["support vectors", "softmax"])
-def test_texts_of_more_weight_decide(softmax: bool) -> None:
-    """The same texts have both labels: the heavier copies win."""
-    texts = tiny_dataset(6).texts
-    features = features_of([*texts, *texts], words=False)
-    targets = np.repeat(np.array([0, 1], np.int32), len(texts))
-    for heavy in (0, 1):
-        shares = np.where(targets == heavy, 3.0, 1.0).astype(np.float32)
-        found = fit_linear(features, targets, 2, seed=0, softmax=softmax, text_weights=shares)
-        assert (found.scores(features).argmax(axis=1) == heavy).all()
+def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better() -> None:
+    short = data_of()
+    assert linear_of(short, 500)._likely_kinds() == KINDS
+    long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 35), np.int32))
+    assert linear_of(long, 500)._likely_kinds() == KINDS[::-1]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted import asked, train
+from fitted import asked, linear_of, train
 from modeling_cases import random_embedding
 from synonyms import UNSEEN, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
@@ -19,10 +19,10 @@ from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training import linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.train import Trained
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
@@ -200,21 +200,21 @@ def test_codebooks_of_ngrams_read_it_beside_them(
     synonym_data: TrainingData, synonym_part: MeaningPart, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
-    fitter = LinearFitter(synonym_data, 256, None, QUICK, meaning=synonym_part)
+    fitter = linear_of(synonym_data, meaning=synonym_part)
     logits = fitter.learn()
     assert fitter.reads_meaning and fitter.config.codebooks == 1
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
     assert synonym_data.scheme.score(logits[0.0], synonym_data.held_out.truth) > 0.9
 
 
-class Judged(LinearFitter):
+class Judged(LinearPart):
     """Its scores are given: the share of right answers with meaning, and without."""
 
     shares = (1.0, 1.0)
 
     def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> dict[float, Floats]:
         truth, classes = self._data.held_out.truth, len(self._data.labels)
-        self.model = self._fit(np.arange(len(self._data.clean)))
+        self.model = self._solve(np.arange(len(self._data.clean)))
         right = self.shares[not self.reads_meaning]
         answer = np.where(np.arange(len(truth)) < right * len(truth), truth, (truth + 1) % classes)
         return {rate: np.eye(classes, dtype=np.float32)[answer] for rate in self._data.held_out.ids}
@@ -235,7 +235,7 @@ def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
 
 def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
     monkeypatch.setattr(Judged, "shares", (0.2, 1.0))
-    monkeypatch.setattr("retvec_lite.training.ensemble.LinearFitter", Judged)
+    monkeypatch.setattr("retvec_lite.training.stacking.LinearPart", Judged)
     trained = trained_on(tiny_dataset(12))
     facts = trained.model.training["meaning"]
     assert not facts["used"] and facts["left_out"] == "held-out texts are better off without"

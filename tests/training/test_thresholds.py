@@ -13,7 +13,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.examples import DISGUISED, HeldOut, TrainingData
 from retvec_lite.training.thresholds import choose_decision, choose_thresholds, decide, measure_held_out, micro_f1
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.train import Trained
 
 LABELS = ("a", "none", "z")
 

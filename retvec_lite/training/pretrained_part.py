@@ -1,6 +1,5 @@
 """Fits a pre-trained head to few texts: only its last layer learns, by softmax regression, in seconds."""
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -10,15 +9,14 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.class_weights import class_weights
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.head_graph import scan_lstm, text_features, word_features
-from retvec_lite.model.pretrained_head import PretrainedHead
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.examples import HeldOut, Rows, TrainingData
+from retvec_lite.training.examples import Rows
 from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_model import UNSEEN_BY_SOFTMAX, solve_together
 from retvec_lite.training.linear_part import NAME_WEIGHT
-from retvec_lite.training.network import PREDICTION_BATCH, Fit
+from retvec_lite.training.network import PREDICTION_BATCH
 from retvec_lite.training.network_inputs import distinct_words, embed_words, in_order
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.plan import Fit, Plan
 
 _PENALTY: Final = 1.0
 """C of the softmax regression, on sentence vectors whose typical length is 1; chosen on validation texts."""
@@ -26,7 +24,7 @@ _STEPS: Final = 100
 """Steps of L-BFGS at most."""
 
 
-class PretrainedFitter:
+class PretrainedPart:
     """Fits the last layer of a pre-trained head as often as asked: to folds of the texts, then to all of them.
 
     It reads the sentence vectors of the texts, of copies of them and of names of labels that mean what the texts do. Exported
@@ -36,17 +34,11 @@ class PretrainedFitter:
         table: the vectors of all words, float16 `[distinct words, dimension]`.
     """
 
-    def __init__(
-        self,
-        data: TrainingData,
-        pretrained: PretrainedHead,
-        embedding: Mapping[str, Floats],
-        settings: FitSettings,
-        progress: Progress = silent,
-    ) -> None:
-        self._data, self._pretrained, self._settings = data, pretrained, settings
-        self._embedding = embedding
-        self.table = embed_words(data.words, embedding, progress)
+    def __init__(self, plan: Plan, progress: Progress = silent) -> None:
+        data, pretrained = plan.data, plan.pretrained
+        assert pretrained is not None
+        self._data, self._pretrained, self._settings, self._embedding = data, pretrained, plan.settings, plan.embedding
+        self.table = embed_words(data.words, plan.embedding, progress)
         self._fitted: dict[bytes, tuple[Floats, Floats]] = {}
         head, weights = pretrained.head, pretrained.weights
 
@@ -56,18 +48,17 @@ class PretrainedFitter:
 
         shapes = [tf.TensorSpec([None, self.table.shape[1]], tf.float16), tf.TensorSpec([None, None], tf.int32)]
         self._read = tf.function(read, input_signature=shapes, autograph=False)
-        copies = [data.clean_ids, *data.examples.copies[: settings.linear_copies]]
+        copies = [data.clean_ids, *data.examples.copies[: plan.settings.linear_copies]]
         vectors = [self._features(ids) @ pretrained.kernel + pretrained.bias for ids in (*copies, data.name_ids)]
         self._scale = np.float32(1.0 / max(float(np.linalg.norm(vectors[0], axis=1).mean()), 1e-6))
         *self._copies, self._names = (vector * self._scale for vector in vectors)
 
-    def fit(self, rows: Rows | None = None, held_out: HeldOut | None = None) -> Fit:
-        """Fit the layer to some rows, or to all; the same rows once. The solution is the only one, so `held_out` decides nothing.
+    def fit(self, rows: Rows) -> Fit:
+        """Fit the layer to some of the texts; to the same ones once.
 
         Returns:
             A fit without epochs, with all weights of the classifier but those of n-grams.
         """
-        rows = np.arange(len(self._data.clean)) if rows is None else rows
         key = rows.tobytes()
         if key not in self._fitted:
             self._fitted[key] = self._solve(rows)
@@ -75,9 +66,9 @@ class PretrainedFitter:
         last = {"head/logits/kernel": self._kernel, "head/logits/bias": self._bias}
         return Fit({**self._embedding, **self._pretrained.weights, **last})
 
-    def logits(self, ids: Ints) -> Floats:
-        """Return the logits of texts under the weights fitted last, float32 `[texts, classes]`."""
-        return self._features(ids) @ self._kernel + self._bias
+    def logits(self, rate: float, rows: Rows) -> Floats:
+        """Return the logits of some held-out texts under the weights fitted last, float32 `[texts, classes]`."""
+        return self._features(self._data.held_out.ids[rate][rows]) @ self._kernel + self._bias
 
     def _solve(self, rows: Rows) -> tuple[Floats, Floats]:
         """Return kernel and bias of the last layer for some rows."""

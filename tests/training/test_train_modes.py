@@ -22,12 +22,13 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
-from retvec_lite.training import ensemble, trainer
+from retvec_lite.training import stacking
+from retvec_lite.training import train as trainer
 from retvec_lite.training.linear_features import Features
-from retvec_lite.training.linear_part import LinearFitter
+from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.train import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts
 """Texts that no training of these tests has seen."""
@@ -70,7 +71,7 @@ def test_the_model_is_that_of_the_last_fit_each_part_by_its_factor(crossed: Cros
     found = reference_logits(load_trained_model(tmp_path / "saved"), OTHERS)
     np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
 
-    last = crossed.network.fit()
+    last = crossed.network.fit(np.arange(48))
     for name in ("head/word/kernel", "head/word/bias"):
         np.testing.assert_array_equal(model.weights[name], last.weights[name], err_msg="learned from all texts")
     scaled = last.weights["head/logits/kernel"] * np.float32(factors["network"])
@@ -181,7 +182,7 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
 @pytest.fixture(scope="module")
 def without_ngrams() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ensemble, "LinearFitter", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
+        patch.setattr(stacking, "LinearPart", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
         return train(tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), settings=QUICK)
 
 
@@ -267,13 +268,13 @@ def test_only_texts_set_aside_by_training_are_learned_from_in_the_end(
 ) -> None:
     """A file that the user names for validation stays unseen; with folds there is nothing left to add."""
     told = []
-    plain = ensemble.LinearFitter
+    plain = stacking.LinearPart
 
-    def make(*args: Any, **kwargs: Any) -> LinearFitter:
+    def make(*args: Any, **kwargs: Any) -> LinearPart:
         told.append(args[0].refit)
         return plain(*args, **kwargs)
 
-    monkeypatch.setattr(ensemble, "LinearFitter", make)
+    monkeypatch.setattr(stacking, "LinearPart", make)
     held_out = tiny_dataset(3, seed=1) if validation == "file" else validation
     train(tiny_dataset(8), held_out, head="linear", settings=QUICK)  # type: ignore[arg-type]
     assert told == [learned]

@@ -15,13 +15,15 @@ from retvec_lite.model.meaning_file import packaged_meaning
 from retvec_lite.model.network_graph import predictor
 from retvec_lite.model.pretrained_head import packaged_head
 from retvec_lite.model.weight_files import load_default_embedding
-from retvec_lite.training import ensemble, trainer
+from retvec_lite.training import stacking
+from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.mix import Mix
-from retvec_lite.training.pretrained_fitter import PretrainedFitter
+from retvec_lite.training.plan import Plan
+from retvec_lite.training.pretrained_part import PretrainedPart
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.settings import FitSettings
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.stacking import Mix
+from retvec_lite.training.train import Trained
 
 FOOD = (
     "I would like a pizza",
@@ -53,15 +55,20 @@ TEXTS, LABELS = FOOD + TRAVEL, ("one",) * len(FOOD) + ("two",) * len(TRAVEL)
 UNSEEN = UNSEEN_FOOD + UNSEEN_TRAVEL
 
 
+EVERY = np.arange(len(TEXTS))
+
+
 def prepared(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS) -> TrainingData:
     dataset = Dataset(texts, labels)
     return make_examples(dataset, dataset, copies=2, typo_rate=0.2, seed=0, max_words=12)
 
 
-def fitter(data: TrainingData) -> PretrainedFitter:
+def fitter(data: TrainingData) -> PretrainedPart:
     pretrained = packaged_head("en")
     assert pretrained is not None
-    return PretrainedFitter(data, pretrained, load_default_embedding().weights, FitSettings())
+    return PretrainedPart(
+        Plan(data, pretrained.head, 0, load_default_embedding().weights, FitSettings(), pretrained=pretrained)
+    )
 
 
 def usual(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS, **options: Any) -> Trained:
@@ -80,13 +87,13 @@ def network_logits(model: Any, texts: tuple[str, ...]) -> Any:
 @contextlib.contextmanager
 def chosen(layers: str) -> Iterator[None]:
     """Let the held-out texts prefer that only the last layer is fitted, or all: the first and the second way that are tried."""
-    ways, real = iter(("last", "all") * 2), ensemble.mix_held_out
+    ways, real = iter(("last", "all") * 2), stacking.mix_held_out
 
     def mix(*args: Any) -> Mix:
         return real(*args)._replace(loss=float(next(ways) != layers))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ensemble, "mix_held_out", mix)
+        patch.setattr(stacking, "mix_held_out", mix)
         yield
 
 
@@ -100,7 +107,7 @@ def test_it_knows_words_that_no_text_has() -> None:
     data = prepared(TEXTS + UNSEEN, LABELS + ("one",) * len(UNSEEN_FOOD) + ("two",) * len(UNSEEN_TRAVEL))
     found = fitter(data)
     found.fit(np.arange(len(TEXTS)))
-    travel = np.diff(found.logits(data.clean_ids[len(TEXTS) :]), axis=1)[:, 0]
+    travel = np.diff(found.logits(0.0, np.arange(len(TEXTS), len(data.clean))), axis=1)[:, 0]
     assert roc_auc_score([0] * len(UNSEEN_FOOD) + [1] * len(UNSEEN_TRAVEL), travel) >= 0.9
 
 
@@ -135,11 +142,11 @@ def test_validation_texts_of_ones_own_choose_as_well(layers: str) -> None:
 
 
 def test_the_model_computes_what_was_fitted(trained: Trained) -> None:
-    plan = trainer.prepare(asked(Dataset(TEXTS, LABELS))).plan
+    plan = trainer.make_plan(asked(Dataset(TEXTS, LABELS)))
     assert plan.pretrained is not None
-    found = PretrainedFitter(plan.data, plan.pretrained, plan.embedding, plan.settings)
-    found.fit()
-    ours = found.logits(plan.data.clean_ids) * trained.model.training["factors"]["network"]
+    found = PretrainedPart(plan)
+    found.fit(EVERY)
+    ours = found.logits(0.0, EVERY) * trained.model.training["factors"]["network"]
     theirs = network_logits(trained.model, TEXTS)
     # The kernel is rounded to its grid before and after it is multiplied by the factor.
     np.testing.assert_allclose(theirs, ours - ours.mean(axis=1, keepdims=True), atol=0.02)
@@ -151,12 +158,12 @@ def planned(
 ) -> Any:
     """Return what a training plans to start from."""
     request = asked(Dataset(texts, labels, multi_label=multi_label), **given)
-    return trainer.prepare(request, FitSettings(copies=1)).plan.pretrained
+    return trainer.make_plan(request, FitSettings(copies=1)).pretrained
 
 
 def test_more_than_two_labels_read_both_tables() -> None:
     def plan(labels: Sequence[str], **given: Any) -> Any:
-        return trainer.prepare(asked(Dataset(TEXTS, labels), **given), FitSettings(copies=1)).plan
+        return trainer.make_plan(asked(Dataset(TEXTS, labels), **given), FitSettings(copies=1))
 
     assert "tables" not in plan(LABELS).meaning_facts
     three = [*LABELS[:-2], "third", "third"]
@@ -213,7 +220,7 @@ def test_texts_of_other_languages_do_without() -> None:
 def test_a_label_that_a_fold_lacks_gets_a_low_score() -> None:
     found = fitter(prepared((*TEXTS, "a single text"), (*LABELS, "~7")))
     found.fit(np.arange(len(TEXTS)))
-    logits = found.logits(prepared().clean_ids)
+    logits = found.logits(0.0, EVERY)
     assert logits.shape == (len(TEXTS), 3) and (logits[:, 2] < logits[:, :2].min(axis=1)).all()
 
 
@@ -222,8 +229,8 @@ def test_names_of_labels_that_mean_what_their_texts_do_are_learned_from() -> Non
     plain = fitter(prepared(TEXTS, ("1",) * len(FOOD) + ("2",) * len(TRAVEL)))
     logits = []
     for each in (named, plain):
-        each.fit()
-        logits.append(each.logits(prepared().clean_ids))
+        each.fit(EVERY)
+        logits.append(each.logits(0.0, EVERY))
     assert not np.allclose(*logits, atol=1e-3)
 
 
@@ -233,5 +240,5 @@ def test_texts_that_weigh_nothing_teach_nothing() -> None:
     weights = np.where(np.arange(len(TEXTS)) < 2, 0.0, 1.0).astype(np.float32)
     examples = dataclasses.replace(data.examples, targets=wrong, weights=weights)
     found = fitter(dataclasses.replace(data, examples=examples))
-    found.fit()
-    assert found.logits(data.clean_ids)[:2].argmax(axis=1).tolist() == [0, 0]
+    found.fit(EVERY)
+    assert found.logits(0.0, EVERY)[:2].argmax(axis=1).tolist() == [0, 0]

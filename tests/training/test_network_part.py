@@ -16,7 +16,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.grid import to_grid
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
-from retvec_lite.training import ensemble, network_inputs
+from retvec_lite.training import network_inputs, network_part
 from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL
 from retvec_lite.training.network_inputs import embed_words
@@ -118,7 +118,7 @@ def test_training_stops_early_and_gives_the_epoch_back(
         def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
             self.predictions = round((float(weights["head/epoch"][0]) - 1) * len(few_texts.held_out.ids))
 
-    monkeypatch.setattr(ensemble, "TrainableNetwork", Scripted)
+    monkeypatch.setattr(network_part, "TrainableNetwork", Scripted)
     settings = dataclasses.replace(QUICK, epochs=5, patience=2)
     result = fit_held_out(few_texts, SMALL_HEADS[0], {}, settings)
     assert result.epoch == best and len(result.history) == epochs
@@ -140,7 +140,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {}
 
-    monkeypatch.setattr(ensemble, "TrainableNetwork", Broken)
+    monkeypatch.setattr(network_part, "TrainableNetwork", Broken)
     with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
         fit_held_out(few_texts, SMALL_HEADS[0], {}, QUICK)
 

@@ -18,10 +18,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
 from retvec_lite.ngrams import ngram_logits
-from retvec_lite.training import trainer
+from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import VALIDATION_RATES
 from retvec_lite.training.settings import FEW, recommended
-from retvec_lite.training.trainer import Trained
+from retvec_lite.training.train import Trained
 
 
 def test_the_model_carries_its_facts(trained: Trained) -> None:
@@ -55,7 +55,7 @@ def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_pat
 
 
 def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:
-    """`train` is `make_examples` and `NetworkFitter`, two trainings of equal weights; only the logits are scaled in the end."""
+    """`train` is `make_examples` and `NetworkPart`, two trainings of equal weights; only the logits are scaled in the end."""
     factor = trained.model.training["factors"]["network"]
     weights = {name: value for name, value in trained.model.weights.items() if not name.startswith("ngrams/")}
     assert weights.keys() == frozen.weights.keys()
@@ -102,7 +102,7 @@ def settings_of(
         )
 
     monkeypatch.setattr(trainer, "make_examples", make_examples)
-    monkeypatch.setattr(trainer, "Ensemble", stop)
+    monkeypatch.setattr(trainer, "fit_parts", stop)
     with pytest.raises(Stop) as stopped:
         train(data, validation, ngram_kb=0, **options)
     return stopped.value.args
@@ -221,7 +221,7 @@ def imported_by(file: Path) -> set[str]:
 def test_training_a_classifier_needs_nothing_of_the_makers() -> None:
     """Followed through every module of ours that training imports, lazily or not."""
     root = Path(trainer.__file__).parents[1]
-    seen, waiting = set(), {"retvec_lite.training.trainer"}
+    seen, waiting = set(), {"retvec_lite.training.train"}
     while waiting:
         name = waiting.pop()
         seen.add(name)

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.training import mix
 from retvec_lite.training.label_scheme import ONE_LABEL
-from retvec_lite.training.mix import LINEAR, NETWORK, fit_mix
+from retvec_lite.training.stacking import LINEAR, NETWORK, fit_mix
 
 TEXTS, CLASSES = 20_000, 4
 
