@@ -81,7 +81,7 @@ def measure(model: TrainedModel) -> dict[str, int]:
     from retvec_lite.converters.coreml.build import build_package
 
     facts = details(model, RECIPE.name, {"iOS": str(IOS)})
-    found[f"coreml {IOS}"] = sum(map(len, build_package(model, RECIPE, about(model, RECIPE.name), facts).values()))
+    found["coreml"] = sum(map(len, build_package(model, RECIPE, about(model, RECIPE.name), facts).values()))
     if model.head.name in ENGINE_HEADS:
         found["engine"] = len(build_file(model, RECIPE, file_metadata(model, RECIPE, {NATIVE: __version__})))
     return found
@@ -129,9 +129,9 @@ def fit(measured: Iterable[tuple[TrainedModel, Mapping[str, int]]]) -> dict[str,
 def main() -> None:
     """Measure everything, and write the file."""
     models = (random_model(**case) for case in cases())
-    # Packages for iOS 17 and 18, which earlier releases made, still bound what a training fills, so that the same training makes the same file.
-    found = json.loads(GRAPH_SIZES.read_text(encoding="utf-8")) | fit((model, measure(model)) for model in models)
-    GRAPH_SIZES.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    GRAPH_SIZES.write_text(
+        json.dumps(fit((model, measure(model)) for model in models), indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

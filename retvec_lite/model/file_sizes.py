@@ -72,8 +72,7 @@ def estimate_files(
 ) -> dict[str, int]:
     """Return how many bytes each kind of file will take as int8: at most 7,000 too many, or 2,500 too few (150 labels).
 
-    The names are those of formats, with an option that makes their files larger: `embed`, or the oldest iOS. The engine is not there
-    for heads that it lacks.
+    The names are those of formats, and `tflite embed`, whose files are larger. The engine is not there for heads that it lacks.
     """
     return {
         file: stored_bytes(file, shapes) + _around(file, shapes, encoder, labels, decision)

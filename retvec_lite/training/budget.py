@@ -161,9 +161,10 @@ def choose_parts(
             f"(now {budget.max_kb if budget.ngram_kb is None else budget.ngram_kb:,}), have fewer labels, or choose another head."
         )
     least = min(needed, key=lambda spec: needed[spec])
+    kilobytes = f"{math.ceil(needed[least] / 1000):,}"
     raise RetvecLiteError(
-        f"{len(data.labels):,} labels with the head {least.name} take up to {needed[least] / 1000:,.0f} kB in an int8 file, but max_kb is "
-        f"{budget.max_kb:,}. Raise --max-kb (max_kb) to {math.ceil(needed[least] / 1000):,}, have fewer labels, or choose a smaller "
+        f"{len(data.labels):,} labels with the head {least.name} take up to {kilobytes} kB in an int8 file, but max_kb is "
+        f"{budget.max_kb:,}. Raise --max-kb (max_kb) to {kilobytes}, have fewer labels, or choose a smaller "
         "--head, --ngram-kb or --embedding."
     )
 

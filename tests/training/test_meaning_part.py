@@ -16,11 +16,13 @@ from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
+from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training import linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
+from retvec_lite.training.plan import Plan
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.train import Trained
 
@@ -226,7 +228,7 @@ class Judged(LinearPart):
 def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
     synonym_data: TrainingData, synonym_part: MeaningPart, shares: tuple[float, float], kept: bool
 ) -> None:
-    fitter = Judged(synonym_data, 256, None, QUICK, meaning=synonym_part)
+    fitter = Judged(Plan(synonym_data, LinearHead(), 256, {}, QUICK, synonym_part))
     fitter.shares = shares
     fitter.learn()
     assert fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights)

@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import softmax
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.training import mix
+from retvec_lite.training import stacking
 from retvec_lite.training.label_scheme import ONE_LABEL
 from retvec_lite.training.stacking import LINEAR, NETWORK, fit_mix
 
@@ -81,7 +81,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> No
             seen.append(point)
         return plain(loss, start, **options)
 
-    plain = mix.minimize
-    monkeypatch.setattr(mix, "minimize", checked)
+    plain = stacking.minimize
+    monkeypatch.setattr(stacking, "minimize", checked)
     fit_factors([one, other], drawn(logits(0))[:200])
     assert len(seen) == 3

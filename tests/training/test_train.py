@@ -156,7 +156,7 @@ def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: A
 
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("make_examples", "Ensemble"):
+    for name in ("make_examples", "fit_parts"):
         monkeypatch.setattr(trainer, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
 
 
