@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.foreign import InTheWay, require_entries, require_file, require_folder
-from retvec_lite.locks import open_locked
+from retvec_lite.foreign import InTheWay, open_locked, require_entries, require_file, require_folder
 
 WORK: Final = ".retvec-lite"
 """The work folder inside a target; the one beside it is called `.NAME.retvec-lite`."""

@@ -1,8 +1,10 @@
 """What somebody else may have put in the way: links and pipes under our own names, and files too large to be read whole."""
 
+import contextlib
 import errno
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -107,3 +109,37 @@ def _kind(status: os.stat_result) -> str:
 
 def _in_the_way(path: Path, what: str) -> InTheWay:
     return InTheWay(errno.EEXIST, f"{path} is {what}. Move it away", os.fspath(path))
+
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+# How systems say that another process has a lock.
+_HELD: Final = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+
+
+def open_locked(path: Path) -> int:
+    """Open a file, made if missing, and lock it until its descriptor is closed.
+
+    Raises BlockingIOError where another process did, and InTheWay where there is anything but a file of one name.
+    """
+    while True:
+        require_file(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # Some network file systems have no locks: writing there is better than refusing to.
+            if error.errno in _HELD:
+                os.close(descriptor)
+                raise BlockingIOError(error.errno, error.strerror) from error
+        # Its last owner may have renamed or removed it after it was opened here.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(found := os.fstat(descriptor), os.lstat(path)) and found.st_nlink < 2:
+                return descriptor
+        os.close(descriptor)

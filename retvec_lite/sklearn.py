@@ -13,8 +13,7 @@ from retvec_lite.api import train
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import READING
 from retvec_lite.data.labels import cell_of, label_of, split_labels
-from retvec_lite.data.tables import present
-from retvec_lite.data.texts import as_texts
+from retvec_lite.data.texts import as_texts, present
 from retvec_lite.errors import RetvecLiteError, shown
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from retvec_lite.files import (
     require_room,
     require_writable,
 )
-from retvec_lite.locks import open_locked
+from retvec_lite.foreign import open_locked
 
 OWNED = ("*.tflite", "labels.txt")
 

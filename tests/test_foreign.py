@@ -10,9 +10,7 @@ import pytest
 import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import WORK, atomic_directory, atomic_write
-from retvec_lite.foreign import LARGEST, read_whole
-from retvec_lite.locks import open_locked
-from retvec_lite.pretraining.checkpoints import read_arrays, write_arrays
+from retvec_lite.foreign import LARGEST, open_locked, read_whole
 from retvec_lite.runtime.artifact import read_artifact
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows needs a privilege to make symbolic links")
@@ -104,17 +102,6 @@ def test_the_temporary_name_of_a_file_is_not_written_through(tmp_path: Path, pre
     with pytest.raises(OSError, match=r"retvec-lite-new is a "):
         open_locked(tmp_path / ".a.retvec-lite-new")
     assert tree(precious) == before and not (tmp_path / "a").exists()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_checkpoint_is_not_written_or_read_through(tmp_path: Path, precious: Path, kind: str) -> None:
-    KINDS[kind](tmp_path / "checkpoint.npz", precious)
-    before = tree(precious)
-    with pytest.raises(RetvecLiteError, match=r"checkpoint\.npz is a "):
-        write_arrays(tmp_path / "checkpoint.npz", {}, {})
-    with pytest.raises(RetvecLiteError, match=r"checkpoint\.npz is a "):
-        read_arrays(tmp_path / "checkpoint.npz")
-    assert tree(precious) == before
 
 
 @pytest.mark.parametrize("suffix", [".tflite", ".retvec", ".safetensors"])

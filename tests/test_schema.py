@@ -3,7 +3,7 @@
 import pytest
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.schema import (
+from retvec_lite.json_text import (
     COUNT,
     FLAG,
     NOTHING,

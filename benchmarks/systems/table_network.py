@@ -22,7 +22,7 @@ from benchmarks.systems.vectorizers import VECTORIZERS, Vectorizer, eight_bit_ro
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
 from retvec_lite.converters.tflite.quantize import quantize
-from retvec_lite.data.class_weights import class_weights
+from retvec_lite.data.labels import class_weights
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.files import atomic_write
 from retvec_lite.model.grid import EIGHT_BITS

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import regex
 
 from retvec_lite.contract import MAX_CODE_POINT, Ints
-from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
+from retvec_lite.data.typos import LAYOUTS, neighbor_keys
 
 Doubles = npt.NDArray[np.float64]
 

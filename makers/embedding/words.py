@@ -17,7 +17,7 @@ import regex
 from makers.embedding.substitutes import Doubles, title_table, upper_table
 from makers.embedding.word_typos import WORD_LENGTH, Indices, Mask, word_lengths
 from retvec_lite.contract import SEPARATORS, Ints
-from retvec_lite.data.decoding import explained
+from retvec_lite.data.lines import explained
 from retvec_lite.errors import RetvecLiteError
 
 Hashes = npt.NDArray[np.uint64]

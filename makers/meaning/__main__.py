@@ -17,7 +17,7 @@ from retvec_lite.model.meaning_file import MeaningFile
 def texts(args: argparse.Namespace) -> None:
     """Learn what the words of a language mean from open text."""
     from makers.meaning.texts import Settings, learn_texts
-    from retvec_lite.data.decoding import read_text
+    from retvec_lite.data.lines import read_text
     from retvec_lite.terminal import watched
 
     about = "" if args.about is None else read_text(args.about)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from makers.meaning.words import meaning_words_of, unspaced_letters
-from retvec_lite.data.decoding import COMPRESSION, explained, marked, open_lines, problem_in, unpacked
+from retvec_lite.data.lines import COMPRESSION, explained, marked, open_lines, problem_in, unpacked
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress
 

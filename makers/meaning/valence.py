@@ -10,7 +10,7 @@ import numpy as np
 
 from makers.meaning.words import meaning_words_of
 from retvec_lite.contract import Floats
-from retvec_lite.data.decoding import explained, read_text
+from retvec_lite.data.lines import explained, read_text
 from retvec_lite.errors import RetvecLiteError, shown
 
 SHARE: Final = 1.5

@@ -12,8 +12,7 @@ from typing import Final
 from retvec_lite.classifier import Classifier
 from retvec_lite.cli import MODEL, load_quietly
 from retvec_lite.cli.options import add_options
-from retvec_lite.data.decoding import problem_in
-from retvec_lite.data.skipped import Skipped
+from retvec_lite.data.lines import Skipped, problem_in
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.answers import Prediction

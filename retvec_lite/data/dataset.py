@@ -17,11 +17,10 @@ from typing import Any, Final, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
-from retvec_lite.data.decoding import explained
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
+from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, Rows, check_suffix
-from retvec_lite.data.skipped import Skipped
-from retvec_lite.data.tables import present, two_columns
+from retvec_lite.data.texts import present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 STARTER: Final = "starter"

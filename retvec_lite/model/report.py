@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
-from retvec_lite.schema import (
+from retvec_lite.json_text import (
     COUNT,
     FLAG,
     NOTHING,

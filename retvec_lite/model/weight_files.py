@@ -17,14 +17,13 @@ from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import require_size
-from retvec_lite.json_text import parse_json
+from retvec_lite.json_text import TEXT, check_fields, parse_json
 from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
 from retvec_lite.model.heads import HeadSpec, NgramHead, head_from_dict, ngram_shapes
 from retvec_lite.model.report import check_facts
 from retvec_lite.model.weight_checks import check_finite, check_names
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
-from retvec_lite.schema import TEXT, check_fields
 
 EMBEDDING_FORMAT: Final = "retvec-lite-embedding"
 EMBEDDING_VERSION: Final = "1"

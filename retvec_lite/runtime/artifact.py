@@ -16,12 +16,11 @@ from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, reason, shown
 from retvec_lite.foreign import require_size
-from retvec_lite.json_text import parse_json
+from retvec_lite.json_text import COUNT, FLAG, NOTHING, TEXT, Kind, check_fields, either, listed, mapped, parse_json
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, disagreement, read_retvec
-from retvec_lite.schema import COUNT, FLAG, NOTHING, TEXT, Kind, check_fields, either, listed, mapped
 
 METADATA_NAME: Final = "retvec_lite.json"
 LABELS_NAME: Final = "labels.txt"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.data.class_weights import class_weights
+from retvec_lite.data.labels import class_weights
 from retvec_lite.ngrams import CODES, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.codebooks import choose_codebooks, squeeze

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.data.class_weights import class_weights
+from retvec_lite.data.labels import class_weights
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.head_graph import scan_lstm, text_features, word_features
 from retvec_lite.terminal import Progress, silent

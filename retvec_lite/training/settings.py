@@ -4,8 +4,8 @@ import dataclasses
 import math
 from typing import Any, Final
 
-from retvec_lite.data.class_weights import DEFAULT, ClassWeights
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.labels import DEFAULT, ClassWeights
 from retvec_lite.model.heads import BertHead, LinearHead, RnnHead
 from retvec_lite.training.request import Request
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retvec_lite.data.class_weights import choose_class_weights, class_weights
+from retvec_lite.data.labels import choose_class_weights, class_weights
 from retvec_lite.errors import RetvecLiteError
 
 LABELS = ("ham", "spam", "wasted, 🙂")

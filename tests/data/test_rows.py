@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from retvec_lite.data import json_arrays, rows
+from retvec_lite.data import lines, rows
 from retvec_lite.data.dataset import read_dataset
+from retvec_lite.data.lines import Skipped
 from retvec_lite.data.rows import Rows
-from retvec_lite.data.skipped import Skipped
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 
@@ -118,7 +118,9 @@ def test_a_delimiter_that_is_given_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", 5])
 def test_what_is_no_delimiter_is_one_sentence(tmp_path: Path, delimiter: Any) -> None:
     (tmp_path / "d.csv").write_text("text;label\nhi;a\n")
-    with pytest.raises(RetvecLiteError, match=r"delimiter must be (one character, such as ';'|a string or None), not "):
+    with pytest.raises(
+        RetvecLiteError, match=r"delimiter must be (one character, such as ';', or tab|a string or None), not "
+    ):
         read_dataset(tmp_path / "d.csv", delimiter=delimiter)
 
 
@@ -188,7 +190,7 @@ def test_nothing_is_an_empty_text_and_no_label(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
 def test_an_array_is_read_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(json_arrays, "_PART", size)
+    monkeypatch.setattr(lines, "_PART", size)
     items = [{"text": 'a "long" text \\ ' * 9, "n": [1, {"x": None}]}, "word", 12.5, -300, True, {}, [], "é\u2028🙂"]
     for content in (json.dumps(items), json.dumps(items, indent=3, ensure_ascii=False) + " \n", "[]", " [ \n]"):
         read: list[int] = []
@@ -198,7 +200,7 @@ def test_an_array_is_read_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, size
             start = sum(read[:-1])
             return rest[start : start + count]
 
-        found = [json.loads(item) for item in json_arrays.array_items(content[:4], more)]
+        found = [json.loads(item) for item in lines.array_items(content[:4], more)]
         assert found == json.loads(content) and max(read) < 4 * len(json.dumps(items[0])) + size
 
 
@@ -211,14 +213,14 @@ def test_a_broken_array_is_not_read_to_its_end() -> None:
         return "x" * count if len(read) < 99 else ""
 
     with pytest.raises(ValueError, match="double quotes"):
-        list(json_arrays.array_items('[{"a": 1}, {a: 1' + " " * 99, more))
+        list(lines.array_items('[{"a": 1}, {a: 1' + " " * 99, more))
     assert len(read) <= 1
 
 
 @pytest.mark.parametrize("broken", ["[1 2]", "[1,]", "[,1]", "[1], 2", "[1", '["a', "[tru]", "[1]]"])
 def test_what_is_no_array_is_refused(broken: str) -> None:
     with pytest.raises(ValueError):
-        list(json_arrays.array_items(broken, lambda _: ""))
+        list(lines.array_items(broken, lambda _: ""))
 
 
 def test_a_byte_that_is_no_text_costs_its_row_only(tmp_path: Path) -> None:

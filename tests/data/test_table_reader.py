@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import read_dataset
-from retvec_lite.data.table_reader import TableReader
+from retvec_lite.data.rows import TableReader
 from retvec_lite.data.texts import read_texts
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset
-from retvec_lite.data.tables import texts_in
+from retvec_lite.data.texts import texts_in
 from retvec_lite.errors import RetvecLiteError
 
 TEXTS, LABELS = ["wake me", "play jazz", "hello"], ["alarm", "music", "chat"]

@@ -3,7 +3,7 @@
 import unicodedata
 
 from makers.embedding.substitutes import alphabets, keyboard_neighbors, lookalikes, other_case, upper_table
-from retvec_lite.data.keyboards import LAYOUTS, neighbor_keys
+from retvec_lite.data.typos import LAYOUTS, neighbor_keys
 
 
 def test_tables() -> None:

@@ -1,0 +1,304 @@
+"""The lower half of reading files: from bytes to lines or items of JSON, and what becomes of those that are no row.
+
+An invalid byte becomes U+DC00 plus its value. No valid text holds such a code point, so `problem_in` finds it later, where the line
+or row is known; the rest of the file can still be read.
+"""
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import io
+import itertools
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal, cast
+
+from retvec_lite.contract import BLANK
+from retvec_lite.errors import RetvecLiteError, SystematicError, reason
+from retvec_lite.foreign import require_size
+
+COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+"""Suffix of a packed file -> how it is packed. The latter two need pyarrow."""
+
+READ_ERRORS: Final = (OSError, ValueError, EOFError, zlib.error)
+"""What reading a damaged file raises; pyarrow's errors are among them."""
+
+_ENCODINGS: Final = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # it begins like the one of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order mark -> encoding."""
+
+_MARKED: Final = re.compile("[\udc00-\udcff]")
+_NUL: Final = "\udc00"
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    found = cast(UnicodeDecodeError, error)
+    return "".join(chr(0xDC00 + byte) for byte in found.object[found.start : found.end]), found.end
+
+
+codecs.register_error("retvec-lite-mark", _mark)
+
+
+def unpacked(file: BinaryIO, codec: str | None) -> Any:
+    """Return a stream of what a file holds; `codec` is one of the values of `COMPRESSION`."""
+    if codec == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if codec == "bz2":
+        return bz2.BZ2File(file)
+    if codec is None:
+        return file
+    import pyarrow
+
+    return io.BufferedReader(pyarrow.CompressedInputStream(file, codec))
+
+
+def open_lines(stream: Any, newline: Literal["", "\n"] = "\n") -> io.TextIOWrapper:
+    """Return the text of a buffered stream of bytes; `newline` as in `io.TextIOWrapper`."""
+    head = stream.peek(4)[:4]
+    encoding = next((name for mark, name in _ENCODINGS.items() if head.startswith(mark)), "utf-8")
+    return io.TextIOWrapper(stream, encoding, "retvec-lite-mark", newline=newline)
+
+
+LONGEST: Final = 1 << 26
+"""Characters of a cell or a line. Longer ones come from a quote that is never closed or a file that is no text, and would fill the memory."""
+
+
+def too_long(what: str) -> RetvecLiteError:
+    """Return the error to raise for a line or a row, as soon as so much of it has been read."""
+    return RetvecLiteError(
+        f"{what}: longer than {LONGEST:,} characters. Is a quote never closed, or is this another kind of file?"
+    )
+
+
+def marked(lines: io.TextIOWrapper, name: object) -> Iterator[str]:
+    """Yield the lines with NUL marked as well: it comes from UTF-16 without a byte order mark, or from no text at all.
+
+    Raises RetvecLiteError, calling the source by its name, for a line longer than `LONGEST`, of which no more is read.
+    """
+    for number in itertools.count(1):
+        line = lines.readline(LONGEST + 1)
+        if not line:
+            return
+        if len(line) > LONGEST:
+            raise too_long(f"{name}, line {number}")
+        yield line.replace("\0", _NUL)
+
+
+def problem_in(text: str) -> str | None:
+    """Return what is wrong with a text from `marked`: its first invalid byte; None for nothing."""
+    found = None if text.isascii() else _MARKED.search(text)
+    if found is None:
+        return None
+    if found[0] == _NUL:
+        return "NUL byte. Is this UTF-16 without a byte order mark, or a binary file? Convert it to UTF-8"
+    return (
+        f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8. Save the file as UTF-8 (in Excel: CSV UTF-8), or convert it, "
+        "for example with iconv -f WINDOWS-1252 -t UTF-8"
+    )
+
+
+def not_utf_8(place: str, error: UnicodeDecodeError) -> RetvecLiteError:
+    """Return the error to raise when the bytes of a cell are no text."""
+    return RetvecLiteError(f"{place}: the byte 0x{error.object[error.start]:02X} is not UTF-8.")
+
+
+def unreadable(path: object, error: BaseException) -> RetvecLiteError:
+    """Return the error to raise when a file cannot be opened or is damaged."""
+    problem = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
+    return RetvecLiteError(f"Cannot read {path}: {problem}.")
+
+
+@contextlib.contextmanager
+def explained(path: object) -> Iterator[None]:
+    """Turn what reading a damaged file raises into RetvecLiteError."""
+    try:
+        yield
+    except READ_ERRORS as error:
+        raise unreadable(path, error) from error
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a small file; raises RetvecLiteError with the line of what is no text."""
+    with explained(path), path.open("rb") as file, open_lines(file) as opened:
+        require_size(path, os.fstat(file.fileno()).st_size)
+        lines = list(marked(opened, path))
+    for line, text in enumerate(lines, 1):
+        if problem := problem_in(text):
+            raise RetvecLiteError(f"{path}, line {line}: {problem}.")
+    return "".join(lines)
+
+
+_PART: Final = 1 << 16
+"""Characters that are read at a time, at least."""
+
+_NEAR: Final = 16
+"""Characters before the end of what has been read in which an error may come from what has not."""
+
+_SPACE: Final = re.compile(r"\s*")
+
+
+def array_items(head: str, read: Callable[[int], str]) -> Iterator[str]:
+    """Yield the JSON of each item of an array, a few at a time; `head` is its beginning, and `read` returns more of it.
+
+    Raises:
+        ValueError: for what is no JSON.
+    """
+    decode = json.JSONDecoder().raw_decode
+    buffer, place = head, head.index("[") + 1
+    allowed = "]"  # what may stand here beside a value
+
+    def has_more() -> bool:
+        nonlocal buffer, place
+        # Doubled each time, and never more than shows that an item is too long.
+        more = read(min(max(_PART, len(buffer) - place), LONGEST + 1))
+        buffer, place = buffer[place:] + more, 0
+        return bool(more)
+
+    while True:
+        while (place := _end_of_space(buffer, place)) == len(buffer):
+            if not has_more():
+                raise ValueError("it does not end")
+        character = buffer[place]
+        if character in allowed:
+            if character == "]":
+                break
+            place, allowed = place + 1, ""
+            continue
+        if "," in allowed:
+            raise ValueError("Expecting ',' delimiter")
+        try:
+            _, end = decode(buffer, place)
+        except json.JSONDecodeError as error:
+            if len(buffer) - place > LONGEST:
+                raise ValueError(f"longer than {LONGEST:,} characters") from error
+            is_cut = error.msg.startswith("Unterminated") or error.pos > len(buffer) - _NEAR
+            if is_cut and has_more():
+                continue
+            raise
+        if end - place > LONGEST:
+            raise ValueError(f"longer than {LONGEST:,} characters")
+        if end == len(buffer) and has_more():
+            continue
+        yield buffer[place:end]
+        place, allowed = end, ",]"
+    if (buffer[place + 1 :] + read(_PART)).strip():
+        raise ValueError("more follows behind its end")
+
+
+def _end_of_space(buffer: str, place: int) -> int:
+    found = _SPACE.match(buffer, place)
+    return found.end() if found else place
+
+
+_ADVICE: Final = "--skip-bad-rows (skip_bad_rows=True) leaves such rows out."
+
+_PLACES: Final = 3
+"""Repeated headers whose places are told."""
+
+
+class Skipped:
+    """What becomes of rows that hold no text: empty ones are counted; bad ones too, with what was wrong with the first, or an error."""
+
+    def __init__(self, bad_rows: bool | None = None) -> None:
+        """Count bad rows if `bad_rows` is on; otherwise the first is an error, which names the option unless there is none (None)."""
+        self._bad_rows, self._advice = bad_rows, "" if bad_rows is None else _ADVICE
+        self.empty, self.count, self.first = 0, 0, ""
+        self.headers, self._header_places = 0, ""
+
+    def bad(self, error: RetvecLiteError) -> None:
+        """Take the error of a bad row, or raise it."""
+        if not self._bad_rows:
+            advice = "" if isinstance(error, SystematicError) else self._advice
+            raise RetvecLiteError(f"{error} {advice}".rstrip()) from error
+        self.count += 1
+        self.first = self.first or str(error)
+
+    def header(self, place: str) -> None:
+        """Count a row that repeats the names of the columns, as in files that were joined."""
+        self.headers += 1
+        if self.headers <= _PLACES:
+            self._header_places += f"{'; ' if self._header_places else ''}{place}"
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what a report says about them."""
+        found = []
+        if self.empty:
+            found.append(f"{_counted(self.empty, 'empty row')} skipped.")
+        if self.headers:
+            more = " and more" if self.headers > _PLACES else ""
+            rows = _counted(self.headers, "row")
+            found.append(
+                f"{rows} skipped that hold{'s' * (self.headers == 1)} the names of the columns: {self._header_places}{more}."
+            )
+        if self.count:
+            found.append(f"{_counted(self.count, 'bad row')} skipped, the first: {self.first}")
+        return tuple(found)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+ONE_A_ROW: Final = (
+    'Write one JSON object a row, on lines of their own or in an array: [{"text": ..., "label": ...}, ...]. '
+    "pandas does so with df.to_json(..., orient='records')"
+)
+
+FASTTEXT: Final = " Of fastText's lines, such as '__label__x some text', make a .tsv: the header label<TAB>text, then x<TAB>some text."
+
+_END: Final = "\x1a"
+_BLANK_OR_MARK: Final = f"{BLANK}\ufeff"
+"""A byte order mark begins each of the files that were joined."""
+
+
+def cells_of_header(record: Sequence[str], columns: Sequence[str]) -> bool:
+    """Return whether a row repeats the names of columns, as where files were joined: two at least, since a text may be the word text.
+
+    Raises:
+        ValueError: when they are in another order, which says that the rows behind it are, too.
+    """
+    cells = [cell.strip(_BLANK_OR_MARK) for cell in record]
+    if len(cells) > 1 and cells != list(columns) and sorted(cells) == sorted(columns):
+        raise ValueError("here the names of the columns come again, in another order. Split the file before this line")
+    return sum(cell == column for cell, column in zip(cells, columns, strict=True)) > 1
+
+
+def delimiter_hint(header: Sequence[str], required: Sequence[str]) -> str:
+    """Return what to say about a header without the required columns that may be separated by an unusual character."""
+    line = header[0]
+    signs = dict.fromkeys(re.findall(r"[^\w \t\"]", line)) if len(header) == 1 else ()
+    for sign in signs:
+        if {part.strip() for part in line.split(sign)}.issuperset(required):
+            return f" It looks separated by {sign!r}: add --delimiter {sign!r} (delimiter={sign!r})."
+    return " If another character separates them, name it with --delimiter (delimiter)." if signs else ""
+
+
+def cells_hint(record: Sequence[str]) -> str:
+    """Return what to say about a row of a table with too many cells or too few."""
+    if any(_END in cell for cell in record):
+        return ". It holds U+001A (Ctrl-Z), with which old programs end a file: delete it"
+    if any(cell.startswith("'") for cell in record):
+        return '. Cells in single quotes are no quoted cells: quote them with " (in Python: csv.reader(..., quotechar="\'") reads them)'
+    return ""
+
+
+def json_hint(fields: Mapping[str, Any], column: str) -> str | None:
+    """Return what is wrong with the shape of a JSON object that has no text of its own; None where another field is meant."""
+    if isinstance(fields.get(column), list | dict):
+        return f"it holds a whole column in {column!r}. {ONE_A_ROW}"
+    for name, value in fields.items():
+        row = value[0] if isinstance(value, list) and value else value
+        if isinstance(row, dict) and column in row:
+            kind = "all rows are" if isinstance(value, list) else "the row is"
+            return f"{kind} inside its field {name!r}. {ONE_A_ROW}"
+    return None
