@@ -35,6 +35,8 @@ _MANY: Final = 10
 """Labels with one text each that look like a column of texts; of fewer, texts may be missing."""
 
 _BLANK: Final = "".join(map(chr, SEPARATORS))
+_BLANK_OR_MARK: Final = f"{_BLANK}\ufeff"
+"""A byte order mark begins each of the files that were joined."""
 
 
 @dataclass(frozen=True)
@@ -371,9 +373,13 @@ def _checked(
         if _is_missing(row.text) and _is_missing(row.label):
             skipped.empty += 1
             continue
-        if (row.text, row.label) == origin.columns:
-            skipped.header(f"{origin.path}, {origin.unit} {row.place}")
+        cells = tuple(cell.strip(_BLANK_OR_MARK) if isinstance(cell, str) else "" for cell in row[1:])
+        if cells == origin.columns:
+            skipped.headers.append(f"{origin.path}, {origin.unit} {row.place}")
             continue
+        if cells == origin.columns[::-1]:  # even where bad rows are skipped: those behind it are worse
+            again = "here the names of the columns come again, in another order. Split the file before this line"
+            raise origin.bad(row, again)
         try:
             label = _label(origin, row, multi_label, () if skipped.count else rows)
         except RetvecLiteError as error:

@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
 
-from retvec_lite.contract import BLANK
 from retvec_lite.errors import RetvecLiteError, SystematicError, reason
 from retvec_lite.foreign import require_size
 
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Suffix of a packed file -> how it is packed. The latter two need pyarrow."""
 
-READ_ERRORS: Final = (OSError, ValueError, EOFError, zlib.error)
+_READ_ERRORS: Final = (OSError, ValueError, EOFError, zlib.error)
 """What reading a damaged file raises; pyarrow's errors are among them."""
 
 _ENCODINGS: Final = {
@@ -107,11 +106,6 @@ def problem_in(text: str) -> str | None:
     )
 
 
-def not_utf_8(place: str, error: UnicodeDecodeError) -> RetvecLiteError:
-    """Return the error to raise when the bytes of a cell are no text."""
-    return RetvecLiteError(f"{place}: the byte 0x{error.object[error.start]:02X} is not UTF-8.")
-
-
 def unreadable(path: object, error: BaseException) -> RetvecLiteError:
     """Return the error to raise when a file cannot be opened or is damaged."""
     problem = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
@@ -123,7 +117,7 @@ def explained(path: object) -> Iterator[None]:
     """Turn what reading a damaged file raises into RetvecLiteError."""
     try:
         yield
-    except READ_ERRORS as error:
+    except _READ_ERRORS as error:
         raise unreadable(path, error) from error
 
 
@@ -139,7 +133,7 @@ def read_text(path: Path) -> str:
 
 
 _PART: Final = 1 << 16
-"""Characters that are read at a time, at least."""
+"""Characters of a JSON array that are read at a time, at least."""
 
 _NEAR: Final = 16
 """Characters before the end of what has been read in which an error may come from what has not."""
@@ -148,14 +142,13 @@ _SPACE: Final = re.compile(r"\s*")
 
 
 def array_items(head: str, read: Callable[[int], str]) -> Iterator[str]:
-    """Yield the JSON of each item of an array, a few at a time; `head` is its beginning, and `read` returns more of it.
+    """Yield the JSON of each item of an array of any size, a few at a time; `head` is its beginning, and `read` returns more of it.
 
     Raises:
-        ValueError: for what is no JSON.
+        ValueError: for what is no JSON, or an item of more than `LONGEST` characters.
     """
     decode = json.JSONDecoder().raw_decode
-    buffer, place = head, head.index("[") + 1
-    allowed = "]"  # what may stand here beside a value
+    buffer, place, is_first = head, head.index("[") + 1, True
 
     def has_more() -> bool:
         nonlocal buffer, place
@@ -164,40 +157,36 @@ def array_items(head: str, read: Callable[[int], str]) -> Iterator[str]:
         buffer, place = buffer[place:] + more, 0
         return bool(more)
 
-    while True:
-        while (place := _end_of_space(buffer, place)) == len(buffer):
+    def sign() -> str:
+        """Return the next character that is no space."""
+        nonlocal place
+        while (place := cast(re.Match[str], _SPACE.match(buffer, place)).end()) == len(buffer):
             if not has_more():
                 raise ValueError("it does not end")
-        character = buffer[place]
-        if character in allowed:
-            if character == "]":
-                break
-            place, allowed = place + 1, ""
-            continue
-        if "," in allowed:
-            raise ValueError("Expecting ',' delimiter")
-        try:
-            _, end = decode(buffer, place)
-        except json.JSONDecodeError as error:
-            if len(buffer) - place > LONGEST:
-                raise ValueError(f"longer than {LONGEST:,} characters") from error
-            is_cut = error.msg.startswith("Unterminated") or error.pos > len(buffer) - _NEAR
-            if is_cut and has_more():
-                continue
-            raise
-        if end - place > LONGEST:
-            raise ValueError(f"longer than {LONGEST:,} characters")
-        if end == len(buffer) and has_more():
-            continue
+        return buffer[place]
+
+    while sign() != "]":
+        if not is_first:
+            if buffer[place] != ",":
+                raise ValueError("Expecting ',' delimiter")
+            place += 1
+            sign()
+        end, is_first = -1, False
+        while end < 0:
+            try:
+                _, end = decode(buffer, place)
+            except json.JSONDecodeError as error:
+                is_cut = error.msg.startswith("Unterminated") or error.pos > len(buffer) - _NEAR
+                if len(buffer) - place <= LONGEST and not (is_cut and has_more()):
+                    raise
+            if max(end, len(buffer) if end < 0 else 0) - place > LONGEST:
+                raise ValueError(f"longer than {LONGEST:,} characters")
+            if end == len(buffer) and has_more():  # a number may go on
+                end = -1
         yield buffer[place:end]
-        place, allowed = end, ",]"
+        place = end
     if (buffer[place + 1 :] + read(_PART)).strip():
         raise ValueError("more follows behind its end")
-
-
-def _end_of_space(buffer: str, place: int) -> int:
-    found = _SPACE.match(buffer, place)
-    return found.end() if found else place
 
 
 _ADVICE: Final = "--skip-bad-rows (skip_bad_rows=True) leaves such rows out."
@@ -213,7 +202,8 @@ class Skipped:
         """Count bad rows if `bad_rows` is on; otherwise the first is an error, which names the option unless there is none (None)."""
         self._bad_rows, self._advice = bad_rows, "" if bad_rows is None else _ADVICE
         self.empty, self.count, self.first = 0, 0, ""
-        self.headers, self._header_places = 0, ""
+        self.headers: list[str] = []
+        """Where rows repeat the names of the columns, as in files that were joined."""
 
     def bad(self, error: RetvecLiteError) -> None:
         """Take the error of a bad row, or raise it."""
@@ -223,22 +213,16 @@ class Skipped:
         self.count += 1
         self.first = self.first or str(error)
 
-    def header(self, place: str) -> None:
-        """Count a row that repeats the names of the columns, as in files that were joined."""
-        self.headers += 1
-        if self.headers <= _PLACES:
-            self._header_places += f"{'; ' if self._header_places else ''}{place}"
-
     def sentences(self) -> tuple[str, ...]:
         """Return what a report says about them."""
         found = []
         if self.empty:
             found.append(f"{_counted(self.empty, 'empty row')} skipped.")
         if self.headers:
-            more = " and more" if self.headers > _PLACES else ""
-            rows = _counted(self.headers, "row")
+            places = "; ".join(self.headers[:_PLACES]) + " and more" * (len(self.headers) > _PLACES)
+            hold = "holds" if len(self.headers) == 1 else "hold"
             found.append(
-                f"{rows} skipped that hold{'s' * (self.headers == 1)} the names of the columns: {self._header_places}{more}."
+                f"{_counted(len(self.headers), 'row')} skipped that {hold} the names of the columns: {places}."
             )
         if self.count:
             found.append(f"{_counted(self.count, 'bad row')} skipped, the first: {self.first}")
@@ -257,20 +241,6 @@ ONE_A_ROW: Final = (
 FASTTEXT: Final = " Of fastText's lines, such as '__label__x some text', make a .tsv: the header label<TAB>text, then x<TAB>some text."
 
 _END: Final = "\x1a"
-_BLANK_OR_MARK: Final = f"{BLANK}\ufeff"
-"""A byte order mark begins each of the files that were joined."""
-
-
-def cells_of_header(record: Sequence[str], columns: Sequence[str]) -> bool:
-    """Return whether a row repeats the names of columns, as where files were joined: two at least, since a text may be the word text.
-
-    Raises:
-        ValueError: when they are in another order, which says that the rows behind it are, too.
-    """
-    cells = [cell.strip(_BLANK_OR_MARK) for cell in record]
-    if len(cells) > 1 and cells != list(columns) and sorted(cells) == sorted(columns):
-        raise ValueError("here the names of the columns come again, in another order. Split the file before this line")
-    return sum(cell == column for cell, column in zip(cells, columns, strict=True)) > 1
 
 
 def delimiter_hint(header: Sequence[str], required: Sequence[str]) -> str:

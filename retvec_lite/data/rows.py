@@ -18,11 +18,9 @@ from retvec_lite.data.lines import (
     Skipped,
     array_items,
     cells_hint,
-    cells_of_header,
     delimiter_hint,
     json_hint,
     marked,
-    not_utf_8,
     open_lines,
     problem_in,
     too_long,
@@ -41,6 +39,9 @@ LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 _OPTIONS: Final = ("--text-column", "--label-column")
 
 _SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
+
+_CANDIDATES: Final = (",", ";", "\t", "|")
+"""Delimiters that are recognized."""
 
 _EXCEL: Final = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The line before the header by which spreadsheets tell each other the delimiter."""
@@ -209,18 +210,23 @@ class Rows:
             head.append(line)
         if head and (said := _EXCEL.fullmatch(head[0])):
             head[0], delimiter = "\n", delimiter or said[1]
-        likely = sniffed(head, DELIMITERS[self._suffix], self._required)
+        likely = _sniffed(head, DELIMITERS[self._suffix], self._required)
         delimiter = delimiter or likely
-        self._table = TableReader(self._row_lines(head), delimiter)
+        # Spaces before a quote are no part of the cell where a file has such quotes; elsewhere all spaces stay.
+        is_spaced = delimiter != " " and re.search(
+            rf'(?m)(^|{re.escape(delimiter)}) +"([^"]|"")*"\s*({re.escape(delimiter)}|$)', "".join(head)
+        )
+        self._table = csv.reader(
+            self._row_lines(head), delimiter=delimiter, skipinitialspace=bool(is_spaced), strict=True
+        )
         try:
-            header = first_record(self._table)
+            header = _first_record(self._table)
         except csv.Error as error:
             raise self._broken(self._table.line_num, error) from error
         if header is None:
             raise RetvecLiteError(f"{self._path} is empty.")
         if problem := problem_in("".join(header)):
             raise self.bad(self._table.line_num, problem)
-        self._header = tuple(header)
         while not header[-1].strip():  # spreadsheets write columns that were emptied
             header.pop()
         if not set(header).issuperset(self._required):
@@ -254,7 +260,6 @@ class Rows:
 
     def _records(self) -> Iterator[Row]:
         size = len(self.columns)
-        names = {*self.columns, *self._header}
         while True:
             line, self._row_size = self._table.line_num + 1, 0
             try:
@@ -272,24 +277,12 @@ class Rows:
             while len(record) > size and not record[-1].strip():
                 record.pop()
             if record and len(record) != size:
-                self._skipped.bad(
-                    self.bad(
-                        line,
-                        f"{len(record)} cell{'s' * (len(record) != 1)}, but the header has {size}{cells_hint(record)}",
-                    )
-                )
+                cells = f"{len(record)} cell{'s' * (len(record) != 1)}"
+                self._skipped.bad(self.bad(line, f"{cells}, but the header has {size}{cells_hint(record)}"))
             elif record and (problem := problem_in("".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))
-            elif not names.isdisjoint(record) and self._is_header(line, record):
-                self._skipped.header(f"{self._path}, line {line}")
             elif record:
                 yield Row(line, dict(zip(self.columns, record, strict=True)))
-
-    def _is_header(self, line: int, record: Sequence[str]) -> bool:
-        try:
-            return cells_of_header(record, self.columns)
-        except ValueError as error:
-            raise self.bad(line, str(error)) from error  # even where bad rows are skipped: those behind it are worse
 
     def _objects(self) -> Iterator[Row]:
         for line, source in self._json_sources():
@@ -367,7 +360,7 @@ class Rows:
                         fields[name] = fields[name].decode()
                 self._check_text(number, fields)
             except UnicodeDecodeError as error:
-                self._skipped.bad(not_utf_8(f"{self._path}, row {number}", error))
+                self._skipped.bad(self.bad(number, f"the byte 0x{error.object[error.start]:02X} is not UTF-8"))
             except RetvecLiteError as error:
                 self._skipped.bad(error)
             else:
@@ -383,82 +376,17 @@ def text_rows(lines: Iterable[str], column: str, name: str, skipped: Skipped) ->
             yield Row(number, {column: line.removesuffix("\n").removesuffix("\r")})
 
 
-_CANDIDATES: Final = (",", ";", "\t", "|")
-"""Delimiters that are recognized."""
-
-
-class TableReader:
-    r"""The records of a table, quoted as RFC 4180 says; spaces around a quoted cell are no part of it.
-
-    A quote behind spaces opens a cell only where the closing quote ends one. Once a table has such a cell, one may reach over lines as well.
-    All other cells stay as they are: ` hi` begins with a space, and `say "hi"` holds quotes.
-
-    Example:
-        >>> from retvec_lite.data.rows import TableReader
-        >>> list(TableReader(['text, label\n', '"hi, you" , "greeting"\n', ' hey, "you" there\n'], ","))
-        [['text', ' label'], ['hi, you', 'greeting'], [' hey', ' "you" there']]
-    """
-
-    def __init__(self, lines: Iterable[str], delimiter: str) -> None:
-        """Read lines with their ends."""
-        mark = re.escape(delimiter)
-        blank = "[ ]" if delimiter == "\t" else r"[ \t]"
-        end = rf"(?={mark}|[\r\n]|\Z)"
-        quoted = r'"[^"]*(?:""[^"]*)*'
-        # The csv module would take away the spaces of all cells, and those of quoted cells alone are in question.
-        self._likely = re.compile(rf'(?:^|{mark}){blank}+"|"{blank}+{end}').search
-        self._cells = re.compile(
-            rf'(\A|{mark})(?:{blank}*({quoted}"){blank}*{end}|{blank}*({quoted})\Z|[^{mark}\r\n]*)'
-        )
-        self._rest = re.compile(rf'([^"]*(?:""[^"]*)*"){blank}*{end}')
-        self._spaced = self._is_inside = False
-        if delimiter != " ":
-            lines = map(self._line, lines)
-        self._records = csv.reader(lines, delimiter=delimiter, strict=True)
-
-    def __iter__(self) -> Iterator[list[str]]:
-        return self
-
-    def __next__(self) -> list[str]:
-        self._is_inside = False
-        return next(self._records)
-
-    @property
-    def line_num(self) -> int:
-        """How many lines have been read."""
-        return self._records.line_num
-
-    def _line(self, line: str) -> str:
-        """Return a line without spaces around quoted cells; the csv module asks for a second line only inside of one."""
-        begins, self._is_inside = not self._is_inside, True
-        if '"' not in line or not self._likely(line):
-            return line
-        if begins:
-            return self._cells.sub(self._cell, line)
-        rest = self._rest.match(line)  # of the cell that began on a line before
-        return rest[1] + self._cells.sub(self._cell, line[rest.end() :]) if rest else line
-
-    def _cell(self, found: re.Match[str]) -> str:
-        mark, whole, opened = found.groups()
-        if whole is not None:
-            self._spaced = self._spaced or found[0] != mark + whole
-            return mark + whole
-        if opened is not None and self._spaced:
-            return mark + opened
-        return found[0]
-
-
-def first_record(table: Iterable[list[str]]) -> list[str] | None:
+def _first_record(table: Iterable[list[str]]) -> list[str] | None:
     """Return the first row of a table that is not blank."""
     return next((record for record in table if any(map(str.strip, record))), None)
 
 
-def sniffed(head: Sequence[str], usual: str, required: Sequence[str]) -> str:
+def _sniffed(head: Sequence[str], usual: str, required: Sequence[str]) -> str:
     """Return the delimiter that gives a table the required columns, the usual one if it does; else the most columns."""
     most, found = 0, usual
     for delimiter in (usual, *_CANDIDATES):
         try:
-            header = first_record(TableReader(head, delimiter)) or ()
+            header = _first_record(csv.reader(head, delimiter=delimiter, skipinitialspace=True, strict=True)) or ()
         except csv.Error:  # quotes beside another delimiter
             continue
         if required and all(column in header for column in required):

@@ -154,7 +154,7 @@ def two_columns(
         if isinstance(labels, str):
             raise RetvecLiteError("Labels must be a sequence: one for each text. A column is named by label_column.")
         texts, labels = [data] if isinstance(data, str) else list(one_column(data)), list(labels)
-    elif (names := column_names(data)) is not None:
+    elif (names := _column_names(data)) is not None:
         texts, labels = (_column(data, name, names, place, kind) for name, kind in zip(columns, _KINDS, strict=True))
     else:
         texts, labels = _from_rows(data, columns, place)
@@ -165,16 +165,7 @@ def two_columns(
     return [present(text) for text in texts], [present(label) for label in labels]
 
 
-def texts_in(data: Any, text_column: str, place: object) -> list[str]:
-    """Return texts from a sequence or a table, which may lack some; raises RetvecLiteError for anything else."""
-    names = column_names(data)
-    if names is None:
-        return as_texts(data)
-    found = map(present, _column(data, text_column, names, place, _KINDS[0]))
-    return as_texts([text for text in found if text is not None])
-
-
-def column_names(data: Any) -> list[Any] | None:
+def _column_names(data: Any) -> list[Any] | None:
     """Return the names of the columns of a table; None for anything else."""
     if isinstance(data, Mapping):
         return list(data)

@@ -10,7 +10,7 @@ import numpy as np
 from retvec_lite.api import load
 from retvec_lite.arguments import checked
 from retvec_lite.data.rows import missing_column
-from retvec_lite.data.texts import one_column, require_strings
+from retvec_lite.data.texts import one_column, present, require_strings
 from retvec_lite.errors import RetvecLiteError
 
 
@@ -103,7 +103,7 @@ class BatchClassifier:
 
     def answers(self, given: Iterable[object]) -> tuple[list[Any], list[Any]]:
         """Return label and probability of each text (or lists of them); None for both where the text is missing (None, NaN, NA)."""
-        texts = [None if text is None or type(text).__name__ == "NAType" or text != text else text for text in given]  # noqa: PLR0124
+        texts = [present(text) for text in given]
         asked = require_strings([text for text in texts if text is not None])
         found = self.classifier.predict_many(asked, None if self.several else 1, reject=self._reject)
         pairs: list[tuple[Any, Any]] = []

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -35,22 +35,17 @@ from retvec_lite.runtime.pool import check_count
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.terminal import Progress, watched
 
+Fields = dict[str, Any]
+Columns = dict[str, set[Any]]
+"""Name of a column -> what its values are: types of Arrow, or what `_kind_of` returns."""
+
 _SUFFIXES: Final = (*LABELLED, TEXT_SUFFIX)
 
-_ROWS: Final = 4096
+_ROWS: Final = 1 << 15
 _CHARACTERS: Final = 16 << 20
-"""A batch ends with so many rows, or when its texts are as long together."""
+"""A batch, which is a row group of Parquet, ends with so many rows, or when its texts are as long together."""
 
 _WHAT: Final = "classifying (kB)"
-
-Fields = dict[str, Any]
-Columns = Mapping[str, set[Any]]
-"""Name of a column -> what its values are: types of Arrow, what `kind_of` returns, and what is added ("label", "several probability")."""
-
-_SEVERAL: Final = ("several label", "several probability")
-
-_GROUP: Final = 64 << 20
-"""Bytes of a row group of Parquet, which is what its readers take into memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -140,34 +135,35 @@ def classify_files(
     """
     began = time.perf_counter()
     output = Path(output)
-    check_output(output)
+    suffix, codec = format_of(output)
+    if suffix not in LABELLED or (codec and suffix in PARQUET):
+        raise RetvecLiteError(
+            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the first five also with "
+            f"{', '.join(COMPRESSION)} behind it."
+        )
     require_writable(output, force)
     workers = None if workers is None else check_count("workers", workers)
-    sources = find_sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
+    sources = _sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
     classify = BatchClassifier(
         model, reject=reject, workers=workers, runtime=runtime, isolated=isolated, languages=languages
     )
     reading = {"required": [text_column], "delimiter": delimiter, "whole": True}
     # Outputs begin with the names of all columns. JSON is read twice for them, because its rows may differ.
-    columns: dict[str, set[Any]] = {}
+    columns: Columns = {}
     for source in sources:
         for name, kinds in _columns(source, Skipped(skip_bad_rows), reading).items():
             columns.setdefault(name, set()).update(kinds)
             if name in (label_column, probability_column):
                 option = "--label-column" if name == label_column else "--probability-column"
                 raise RetvecLiteError(f"{source} already has a column {name!r}. Name the new one with {option}.")
-    several = "several " if classify.several else ""
-    columns = (columns or {text_column: {str}}) | {
-        label_column: {f"{several}label"},
-        probability_column: {f"{several}probability"},
-    }
+    added = label_column, probability_column
     size = max(1, sum(os.path.getsize(source) for source in sources) // 1000)
     skipped, count = Skipped(skip_bad_rows), 0
-    with watched(progress) as report, opened(output, columns) as write:
+    opened = _opened(output, columns or {text_column: {str}}, added, classify.several)
+    with watched(progress) as report, opened as write:
         for rows, position in _batches(sources, skipped, reading):
-            labels, probabilities = classify.answers(row[text_column] for row in rows)
-            for row, label, probability in zip(rows, labels, probabilities, strict=True):
-                row |= {label_column: label, probability_column: _short(probability)}
+            for row, *answer in zip(rows, *classify.answers(row[text_column] for row in rows), strict=True):
+                row |= zip(added, map(_short, answer), strict=True)
             write(rows)
             count += len(rows)
             report(_WHAT, min(position // 1000, size), size)
@@ -175,7 +171,7 @@ def classify_files(
     return FilesReport(output, count, skipped.count, skipped.sentences(), seconds, classify.classifier.workers)
 
 
-def find_sources(inputs: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
+def _sources(inputs: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
     """Return the files that paths, patterns and folders name, in their order, none twice.
 
     Raises:
@@ -215,20 +211,17 @@ def _is_data(path: Path, folder: Path) -> bool:
 
 def _columns(source: Path, skipped: Skipped, reading: dict[str, Any]) -> Columns:
     """Return the columns of a file; of JSON, those of all rows."""
+    (text,) = reading["required"]
     with explained(source), Rows(source, skipped=skipped, **reading) as rows:
-        names = rows.columns or [*reading["required"]] * (format_of(source)[0] == TEXT_SUFFIX)
-        if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise RetvecLiteError(f"The column {twice!r} appears twice in {source}. Rename one of them.")
+        names = rows.columns or [text] * (format_of(source)[0] == TEXT_SUFFIX)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise RetvecLiteError(f"The column {twice[0]!r} appears twice in {source}. Rename one of them.")
         if rows.schema is not None:
-            text, *_ = reading["required"]
-            return {field.name: {str if field.name == text else plain_type(field.type)} for field in rows.schema}
-        found: dict[str, set[Any]] = {name: {str} for name in names}
+            return {field.name: {str if field.name == text else _plain_type(field.type)} for field in rows.schema}
+        found: Columns = {name: {str} for name in names}
         for row in () if names else rows:
             for name, value in row.fields.items():
-                kinds = found.setdefault(name, set())
-                if value is not None:
-                    kinds.add(kind_of(value))
+                found.setdefault(name, set()).update(() if value is None else (_kind_of(value),))
         return found
 
 
@@ -249,34 +242,27 @@ def _batches(sources: Sequence[Path], skipped: Skipped, reading: dict[str, Any])
         behind += os.path.getsize(source)
 
 
-def _short(probability: Any) -> Any:
-    """Return a float32, or a list of them, with the fewest digits that mean it."""
-    if isinstance(probability, list):
-        return [_short(one) for one in probability]
-    return None if probability is None else float(str(np.float32(probability)))
-
-
-def check_output(output: Path) -> None:
-    """Refuse an output of an unknown format with RetvecLiteError."""
-    suffix, codec = format_of(output)
-    if suffix not in LABELLED or (codec and suffix in PARQUET):
-        raise RetvecLiteError(
-            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the first five also with "
-            f"{', '.join(COMPRESSION)} behind it."
-        )
+def _short(answer: Any) -> Any:
+    """Return a probability, float32, with the fewest digits that mean it, or a list of them; labels as they are."""
+    if isinstance(answer, list):
+        return [_short(one) for one in answer]
+    return answer if answer is None or isinstance(answer, str) else float(str(np.float32(answer)))
 
 
 @contextlib.contextmanager
-def opened(output: Path, columns: Columns) -> Iterator[Callable[[Sequence[Fields]], None]]:
-    """Yield what writes rows of the given columns; the file takes its place when the block ends well.
+def _opened(
+    output: Path, columns: Columns, added: tuple[str, str], several: bool
+) -> Iterator[Callable[[Sequence[Fields]], None]]:
+    """Yield what writes rows with the given columns and the `added` ones; the file takes its place when the block ends well.
 
     Raises:
         RetvecLiteError: when it cannot be written.
     """
     suffix, codec = format_of(output)
+    names = [*columns, *added]
     with atomic_file(output) as file, contextlib.ExitStack() as stack:
         if suffix in PARQUET:
-            yield stack.enter_context(_parquet(file, columns))
+            yield stack.enter_context(_parquet(file, columns, added, several))
             return
         stream = file
         if codec:
@@ -285,97 +271,78 @@ def opened(output: Path, columns: Columns) -> Iterator[Callable[[Sequence[Fields
             # A second descriptor, because pyarrow closes what it is given.
             copy = stack.enter_context(os.fdopen(os.dup(file.fileno()), "wb"))
             stream = stack.enter_context(pyarrow.CompressedOutputStream(copy, codec))
-        if suffix in JSON_SUFFIXES:
 
-            def write_lines(rows: Sequence[Fields]) -> None:
-                lines = (json_text({name: row.get(name) for name in columns}) for row in rows)
-                stream.write(_valid("".join(f"{line}\n" for line in lines)).encode())
+        def write_json(rows: Sequence[Fields]) -> None:
+            lines = (_json({name: row.get(name) for name in names}) for row in rows)
+            stream.write(_valid("".join(f"{line}\n" for line in lines)).encode())
 
-            yield write_lines
-            return
-
-        def write(rows: Sequence[Sequence[str]]) -> None:
+        def write_table(rows: Sequence[Fields]) -> None:
             lines = io.StringIO()
-            csv.writer(lines, delimiter=DELIMITERS[suffix], lineterminator="\n").writerows(rows)
+            writer = csv.writer(lines, delimiter=DELIMITERS[suffix], lineterminator="\n")
+            writer.writerows([_cell(row.get(name), name in added) for name in names] for row in rows)
             stream.write(_valid(lines.getvalue()).encode())
 
-        def cell(name: str, value: Any) -> str:
-            is_ours = isinstance(value, list) and not columns[name].isdisjoint(_SEVERAL)
-            return SEPARATOR.join(map(str, value)) if is_ours else _cell(value)
-
-        write([list(columns)])
-        yield lambda rows: write([[cell(name, row.get(name)) for name in columns] for row in rows])
+        if suffix not in JSON_SUFFIXES:
+            write_table([dict(zip(names, names, strict=True))])
+        yield write_json if suffix in JSON_SUFFIXES else write_table
 
 
 @contextlib.contextmanager
-def _parquet(file: Any, columns: Columns) -> Iterator[Callable[[Sequence[Fields]], None]]:
-    """Yield what collects rows into groups of a size that readers like."""
+def _parquet(
+    file: Any, columns: Columns, added: tuple[str, str], several: bool
+) -> Iterator[Callable[[Sequence[Fields]], None]]:
+    """Yield what writes rows as a row group."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    kinds = {name: _common(kinds) for name, kinds in columns.items()}
-    schema = pa.schema([(name, kind or pa.string()) for name, kind in kinds.items()])
-    of_text = {
-        name: json_text if kind is None else _valid for name, kind in kinds.items() if kind in (None, pa.string())
+    kinds = {name: _common(found) for name, found in columns.items()}
+    kinds |= {
+        name: pa.list_(kind) if several else kind for name, kind in zip(added, (pa.string(), pa.float32()), strict=True)
     }
-    waiting: list[Any] = []
+    schema = pa.schema([(name, kind or pa.string()) for name, kind in kinds.items()])
+    texts = {name: _json if kind is None else _valid for name, kind in kinds.items() if kind in (None, pa.string())}
     with pa.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
 
-        def flush() -> None:
-            writer.write_table(pa.concat_tables(waiting))
-            waiting.clear()
-
         def write(rows: Sequence[Fields]) -> None:
-            full = [
-                {
-                    name: of(row[name]) if (of := of_text.get(name)) and row[name] is not None else row[name]
-                    for name in row
-                }
-                for row in rows
-            ]
-            waiting.append(pa.Table.from_pylist(full, schema))
-            if sum(table.nbytes for table in waiting) >= _GROUP:
-                flush()
+            table = {name: [row.get(name) for row in rows] for name in kinds}
+            for name, text in texts.items():
+                table[name] = [None if value is None else text(value) for value in table[name]]
+            writer.write_table(pa.table(table, schema))
 
         yield write
-        if waiting:
-            flush()
 
 
 def _common(kinds: set[Any]) -> Any:
     """Return the Arrow type that holds all values of a column; None where they are written as JSON texts."""
     import pyarrow as pa
 
-    of_json = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
-    added = {"label": pa.string(), "probability": pa.float32()}
-    known: dict[Any, Any] = {**of_json, **added, **dict(zip(_SEVERAL, map(pa.list_, added.values()), strict=True))}
     if object in kinds:
         return None
+    types = [pa.infer_type([kind()]) if isinstance(kind, type) else kind for kind in kinds] or [pa.string()]
     try:
-        schemas = [pa.schema([("", known.get(kind, kind))]) for kind in kinds] or [pa.schema([("", pa.string())])]
+        schemas = [pa.schema([("", kind)]) for kind in types]
         kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
     except pa.ArrowTypeError:
         return None
     return pa.string() if pa.types.is_null(kind) else kind
 
 
-def kind_of(value: object) -> type:
+def _kind_of(value: object) -> type:
     """Return the type of a JSON value that a column can have; object for objects, lists, and integers of more than 64 bits."""
-    kind = type(value)
-    is_big = kind is int and not -(2**63) <= value < 2**63  # type: ignore[operator]
-    return kind if kind in (str, bool, int, float) and not is_big else object
+    is_big = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return type(value) if isinstance(value, str | int | float) and not is_big else object
 
 
-def plain_type(kind: Any) -> Any:
+def _plain_type(kind: Any) -> Any:
     """Return the Arrow type of the values, however a file happens to store them."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
+        return _plain_type(kind.value_type)
     return pa.string() if pa.types.is_string_view(kind) else kind
 
 
-def json_text(value: object) -> str:
+def _json(value: object) -> str:
     """Return a value as JSON, with null for NaN and infinity; dates and decimals, which JSON has no form for, become texts."""
     try:
         return json.dumps(value, default=_text, ensure_ascii=False, allow_nan=False)
@@ -396,13 +363,13 @@ def _text(value: object) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
-def _cell(value: object) -> str:
-    """Return a value as CSV can hold it: lists of texts as training reads labels, other nested values as JSON."""
+def _cell(value: object, is_added: bool) -> str:
+    """Return a value as CSV can hold it: our lists, and those of texts, as training reads labels, other nested values as JSON."""
     if value is None:
         return ""
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return SEPARATOR.join(value)
-    return json_text(value) if isinstance(value, bool | dict | list | tuple) else _text(value)
+    if isinstance(value, list) and (is_added or (value and all(isinstance(one, str) for one in value))):
+        return SEPARATOR.join(map(str, value))
+    return _json(value) if isinstance(value, bool | dict | list | tuple) else _text(value)
 
 
 def _valid(text: str) -> str:

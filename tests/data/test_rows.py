@@ -259,3 +259,14 @@ def test_a_wrong_delimiter_and_a_missing_header_are_told(tmp_path: Path) -> None
     file.write_text("hi,a\nho,b\n", encoding="utf-8")
     with pytest.raises(RetvecLiteError, match=r"The first row must hold the names of the columns\.$"):
         read_dataset(file)
+
+
+def test_spaces_before_quotes_are_dropped_where_a_file_has_them(tmp_path: Path) -> None:
+    """Two labels came of it, `delivery` and `"delivery"`."""
+    (tmp_path / "d.csv").write_text('text, label\nwhere is it, "delivery"\n"my, parcel", delivery\n "x\ny", "refund"\n')
+    data = read_dataset(tmp_path / "d.csv")
+    assert data.classes == ("delivery", "refund") and data.texts == ("where is it", "my, parcel", "x\ny")
+    (tmp_path / "d.tsv").write_text('"label"; "text"\nx; "a; b"\n')
+    assert read_dataset(tmp_path / "d.tsv").texts == ("a; b",)
+    (tmp_path / "e.csv").write_text('text,label\n hi,a\n5" pipe,b\n "you" there,c\n')
+    assert read_dataset(tmp_path / "e.csv").texts == (" hi", '5" pipe', ' "you" there')

@@ -41,22 +41,17 @@ def test_a_header_inside_a_file_is_left_out_and_its_line_told(tmp_path: Path, ag
         f"4 rows skipped that hold the names of the columns: {path}, line 5; {path}, line 7; {path}, line 9 and more."
     )
     assert data.left_out == (told,) and f"{path}: {told}" in data_warnings(data)
-    skipped = Skipped()
-    assert list(read_texts(path, skipped=skipped)) == [*data.texts] and skipped.sentences() == (told,)
 
 
-def test_a_header_with_other_columns_between_is_one_and_a_text_alone_is_none(tmp_path: Path) -> None:
+def test_a_header_with_other_columns_between_is_one(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("text,label,id\nhi,a,1\ntext,label,number\nx,b,2\n")
     assert read_dataset(tmp_path / "d.csv").labels == ("a", "b")
-    (tmp_path / "d.csv").write_text("text\nhi\ntext\n")
-    assert list(read_texts(tmp_path / "d.csv")) == ["hi", "text"]
 
 
 def test_a_header_in_another_order_is_refused_even_where_bad_rows_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("text,label\nhi,a\nlabel,text\nb,you\n")
-    for read in (read_dataset, lambda path, **options: list(read_texts(path, skipped=Skipped(True)))):
-        with pytest.raises(RetvecLiteError, match=r"d\.csv, line 3: .* in another order\. Split the file"):
-            read(tmp_path / "d.csv", skip_bad_rows=True)
+    with pytest.raises(RetvecLiteError, match=r"d\.csv, line 3: .* in another order\. Split the file"):
+        read_dataset(tmp_path / "d.csv", skip_bad_rows=True)
 
 
 @pytest.mark.parametrize(

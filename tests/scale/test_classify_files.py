@@ -65,7 +65,7 @@ def test_a_trained_folder_classifies_files_as_its_engine_does(place: Path) -> No
         ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 3,
         ["a", "a", "d", "d"] * 3,
     )
-    trained = rl.train(texts, labels, head="linear", ngram_kb=20, max_words=8, out="trained")
+    trained = rl.train(texts, labels, head="linear", ngram_kb=20, out="trained")
     Path("in.txt").write_text("\n".join(texts))
     rl.classify_files("trained", "in.txt", "out.parquet", workers=1)
     found = pq.read_table("out.parquet")
