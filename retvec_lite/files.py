@@ -1,14 +1,13 @@
-"""Write files and folders whole or not at all: lock, write to a temporary name beside the target, flush to disk, rename.
+"""Write files and folders whole or not at all: lock, write to a temporary name, flush to disk, rename.
 
-While a folder is written there is a work folder: hidden beside it, or inside it where it cannot be renamed (a mount point). It holds
-the lock of the run (`lock`), its unfinished result (`new`), and for a moment the result that is replaced (`old`). The next run of the
-same target finishes or undoes what a killed run had begun, and removes the rest.
+While a folder is written there is a hidden work folder in it. It holds the lock of the run (`lock`), its unfinished result (`new`), and
+for a moment the result that is replaced (`old`) and the one that replaces it (`ready`). The next run of the same target finishes or
+undoes what a killed run had begun, and removes the rest. The target itself is never renamed: it may be a mount point.
 """
 
 import contextlib
 import errno
 import fnmatch
-import glob
 import itertools
 import os
 import shutil
@@ -20,20 +19,15 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.foreign import InTheWay, open_locked, require_entries, require_file, require_folder
+from retvec_lite.foreign import InTheWay, open_locked, require_entries
 
 WORK: Final = ".retvec-lite"
-"""The work folder inside a target; the one beside it is called `.NAME.retvec-lite`."""
+"""The work folder inside a target."""
 
 # What a work folder holds, and whether it is a folder.
 _OURS: Final = {"lock": False, "new": True, "old": True, "ready": True}
 # What does not count as content: our own, and what ext4 puts into every volume.
 _IGNORED: Final = (WORK, "lost+found")
-# How they say that a folder cannot be renamed: a mount point, another file system, no permission in the folder above.
-_FIXED: Final = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
-
-# Path inside a folder -> (size, time of the last change in ns); None for folders.
-Contents = dict[Path, tuple[int, int] | None]
 
 
 class _Changed(OSError):
@@ -108,19 +102,18 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
         )
 
 
-def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:
+def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
     """Write a file whole or not at all; see `atomic_file`."""
-    with atomic_file(path, follow=follow) as file:
+    with atomic_file(path) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a file to write, which takes its place whole when the block ends, and vanishes when it raises.
 
     Replaces an existing file; call `refuse_existing` first to prevent that. Creates missing parent folders. Follows a symbolic link and
-    replaces its target, unless `follow` is off: the name is ours then, not the user's, and a link there somebody else's. What a killed
-    process leaves beside the file is used by the next one that writes it.
+    replaces its target. What a killed process leaves beside the file is used by the next one that writes it.
 
     Raises:
         RetvecLiteError: when the file cannot be written, the disk is full, `path` is not a regular file, or another process
@@ -129,8 +122,6 @@ def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterato
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.retvec-lite-new")
     try:
-        if not follow:
-            require_file(Path(path))
         if target.exists() and not target.is_file():
             raise RetvecLiteError(f"{path} exists and is not a regular file. Choose another name.")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -155,22 +146,22 @@ def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterato
                     lock.close()
                 temporary.unlink(missing_ok=True)
                 raise
-        flush_folder(target.parent)
+        _flush_folder(target.parent)
     except OSError as error:
         raise explain_os_error(error, path) from error
 
 
 @contextlib.contextmanager
 def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned: Sequence[str] = ()) -> Iterator[Path]:
-    """Write a folder whole or not at all. Yields an empty temporary folder, which replaces `path` on success.
+    """Write a folder whole or not at all. Yields an empty temporary folder, whose content replaces that of `path` on success.
 
     On any exception, including Ctrl-C, removes the temporary folder and leaves `path` unchanged. While the block
-    runs, no other process can write the same folder. When the new folder cannot take its place in the end, because somebody else
+    runs, no other process can write the same folder. When the new content cannot take its place in the end, because somebody else
     has put something there, it is kept beside `path`.
 
     Args:
         path: the folder to write; it may exist when it is empty. It may be a mount point.
-        force: replace an existing folder that contains `owned` files only.
+        force: replace the content of an existing folder that contains `owned` files only.
         owned: name patterns (such as `*.tflite`) of what the command writes and `force` may replace; those of folders end in `/`.
 
     Raises:
@@ -181,38 +172,30 @@ def atomic_directory(path: str | os.PathLike[str], *, force: bool = False, owned
     with contextlib.ExitStack() as stack:
         try:
             _refuse(target, force, owned)
-            target.parent.mkdir(parents=True, exist_ok=True)
             work = stack.enter_context(work_folder(target))
             # Again, because a killed run may have been undone, and another one may just have finished.
             _refuse(target, force, owned)
-            before = _contents(target)
             new = work / "new"
             new.mkdir()
         except OSError as error:
             raise explain_os_error(error, path) from error
         yield new
         try:
-            _flush_tree(new)
+            for place, _, names in os.walk(new):
+                for name in names:
+                    with open(os.path.join(place, name), "r+b") as file:
+                        os.fsync(file.fileno())
+                _flush_folder(Path(place))
         except OSError as error:  # it may not be whole
             raise explain_os_error(error, target) from error
         try:
-            try:
-                _put(new, target, work, before)
-            except OSError as error:
-                if error.errno not in _FIXED or work.parent == target or not target.is_dir():
-                    raise
-                # A mount point that looks like a folder, such as a bind mount.
-                inside = target / WORK
-                _require_ours(inside, target)
-                shutil.copytree(new, inside / "new")
-                _flush_tree(inside / "new")
-                _put(inside / "new", target, inside, before)
+            _put(work, target, owned if force else ())
         except OSError as error:
             reason = str(explain_os_error(error, target)).removesuffix(".")
             raise RetvecLiteError(f"{reason}. The new result is in {_keep(new, target)}.") from error
 
 
-def flush_folder(path: Path) -> None:
+def _flush_folder(path: Path) -> None:
     """Make renames inside `path` survive a power cut. Windows cannot open a folder, so skip it there."""
     if os.name == "nt":
         return
@@ -225,103 +208,77 @@ def flush_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def work_folder(target: Path) -> Iterator[Path]:
-    """Lock a target, clean up after a killed run, and yield its work folder, which is removed in the end.
+    """Lock a target, made if missing, clean up after a killed run, and yield its work folder, which is removed in the end.
 
     Raises BlockingIOError when another run holds the lock.
     """
-    # A mount point, or a folder in one without permission to write, cannot be renamed.
-    is_fixed = target.is_dir() and (os.path.ismount(target) or not os.access(target.parent, os.W_OK | os.X_OK))
-    work = target / WORK if is_fixed else target.with_name(f".{target.name}{WORK}")
-    # A folder from elsewhere, or one where others may write too, must not lead the cleaning to what is not ours.
-    for place in (target / WORK, work):
-        _require_ours(place, target)
+    work, was_there = target / WORK, target.exists()
     while True:
-        work.mkdir(parents=True, exist_ok=True)
-        require_folder(work)
-        try:
+        with contextlib.suppress(FileNotFoundError):  # the run before has just removed it
+            # A folder from elsewhere, or one where others may write too, must not lead the cleaning to what is not ours.
+            require_entries(work, _OURS)
+            work.mkdir(parents=True, exist_ok=True)
             lock = open_locked(work / "lock")
             break
-        except FileNotFoundError:  # the run before has just removed it
-            continue
     with contextlib.ExitStack() as held:
         held.callback(os.close, lock)
         try:
-            for place, home in ((target / WORK, target), (work, target if work.parent == target else target.parent)):
-                _recover(home, place)
+            _recover(target, work)
             yield work
         finally:
             # What could not be recovered is left: the next run tries again.
-            for place in {target / WORK, work}:
-                with contextlib.suppress(InTheWay):
-                    _require_ours(place, target)
-                    shutil.rmtree(place / "new", ignore_errors=True)
-            with contextlib.suppress(OSError):
-                (target / WORK).rmdir()
-            if sys.platform == "win32":  # an open file cannot be removed there
-                held.close()
-            with contextlib.suppress(OSError):
-                (work / "lock").unlink()
-                work.rmdir()
+            with contextlib.suppress(InTheWay):
+                require_entries(work, _OURS)
+                shutil.rmtree(work / "new", ignore_errors=True)
+                if sys.platform == "win32":  # an open file cannot be removed there
+                    held.close()
+                with contextlib.suppress(OSError):
+                    (work / "lock").unlink()
+                    work.rmdir()
+                    if not was_there:  # where nothing was written
+                        target.rmdir()
 
 
-def _require_ours(work: Path, target: Path) -> None:
-    """Raise InTheWay for a work folder that holds links, or beside the target another result than the target's."""
-    require_entries(work, _OURS)
-    if work.parent != target:
-        for name in ("old", "ready"):
-            require_entries(work / name, {glob.escape(target.name): True}, only=True)
+def _put(work: Path, target: Path, owned: Sequence[str]) -> None:
+    """Put what is `new` in the place of what the target holds; on a failure, that is brought back.
 
-
-def _put(new: Path, target: Path, work: Path, before: Contents) -> None:
-    """Put a new folder in the place of the target; on a failure, the old one is brought back.
-
-    Beside the target, the folder itself is exchanged; inside it, each of its entries. Both take three steps: move what is there to
-    `old`, move the new content to `ready`, and from there to its place. `_recover` undoes a run that was killed before `ready` was
-    filled, and finishes one that was killed later.
+    Three steps: move what is there to `old`, move the new content to `ready`, and from there to its place. `_recover` undoes a run that
+    was killed before `ready` was filled, and finishes one that was killed later.
 
     Raises:
-        _Changed: when the target holds something else than `before`.
+        _Changed: when the target holds something that is not `owned`.
     """
-    is_inside = work.parent == target
-    home = target if is_inside else target.parent
-    old, ready = work / "old", work / "ready"
-    # What the target holds, once it is in one of these.
-    old_content, new_content = (old, ready) if is_inside else (old / target.name, ready / target.name)
-    names = [entry.name for entry in (_entries(target) if is_inside else [target] * target.exists())]
+    old, ready, new = work / "old", work / "ready", work / "new"
     moved = list[str]()
     try:
-        if _contents(target) != before:
-            raise _Changed
         old.mkdir()
-        for name in names:
-            os.rename(home / name, old / name)
-        if _contents(old_content) != before or (is_inside and _entries(target)):
+        for entry in _entries(target):
+            os.rename(entry, old / entry.name)
+        if _foreign(old, owned) or _entries(target):
             raise _Changed
-        if not is_inside:
-            ready.mkdir()
-        os.rename(new, new_content)
+        os.rename(new, ready)
         for entry in _entries(ready):
             moved.append(entry.name)
-            os.rename(entry, home / entry.name)
+            os.rename(entry, target / entry.name)
     except BaseException:
         for name in moved:
             with contextlib.suppress(FileNotFoundError):  # the one that failed
-                os.rename(home / name, ready / name)
-        if new_content.exists():
-            os.rename(new_content, new)
-        _recover(home, work, keep_new=True)
+                os.rename(target / name, ready / name)
+        if ready.exists():
+            os.rename(ready, new)
+        _recover(target, work, keep_new=True)
         raise
-    flush_folder(home)
-    _recover(home, work)
+    _flush_folder(target)
+    _recover(target, work)
 
 
-def _recover(home: Path, work: Path, *, keep_new: bool = False) -> None:
+def _recover(target: Path, work: Path, *, keep_new: bool = False) -> None:
     """Finish or undo what `_put` had begun in a work folder."""
     old, ready, new = work / "old", work / "ready", work / "new"
     for entry in [*_entries(ready), *(_entries(old) if new.exists() else ())]:
         # What somebody else has put there meanwhile stays.
-        if not os.path.lexists(home / entry.name):
-            os.rename(entry, home / entry.name)
+        if not os.path.lexists(target / entry.name):
+            os.rename(entry, target / entry.name)
     for place in (old, ready) if keep_new else (old, ready, new):
         shutil.rmtree(place, ignore_errors=True)
 
@@ -345,11 +302,16 @@ def _refuse(target: Path, force: bool, owned: Sequence[str]) -> None:
         return
     if Path.cwd() == target or target in Path.cwd().parents:
         raise RetvecLiteError(f"{target} contains the current folder and cannot be replaced. Choose another folder.")
-    names = [entry.name + "/" * (entry.is_dir() and not entry.is_symlink()) for entry in _entries(target)]
-    if foreign := [name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned)]:
+    if foreign := _foreign(target, owned):
         raise RetvecLiteError(
             f"{target} contains {foreign[0]}, which this command did not write. Move it away or choose another folder."
         )
+
+
+def _foreign(folder: Path, owned: Sequence[str]) -> list[str]:
+    """Return the names in a folder that no pattern of `owned` covers."""
+    names = [entry.name + "/" * (entry.is_dir() and not entry.is_symlink()) for entry in _entries(folder)]
+    return [name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in owned)]
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -358,23 +320,3 @@ def _entries(folder: Path) -> list[Path]:
         return [entry for entry in sorted(folder.iterdir()) if entry.name not in _IGNORED]
     except FileNotFoundError:
         return []
-
-
-def _contents(folder: Path) -> Contents:
-    """Return what is in a folder, its folders included; nothing for no folder."""
-    found: Contents = {}
-    for entry in _entries(folder):
-        for path in (entry, *(entry.rglob("*") if not entry.is_symlink() else ())):
-            status = path.lstat()
-            key = path.relative_to(folder)
-            found[key] = None if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns)
-    return found
-
-
-def _flush_tree(folder: Path) -> None:
-    """Flush every file of a folder to disk."""
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with open(os.path.join(place, name), "r+b") as file:
-                os.fsync(file.fileno())
-        flush_folder(Path(place))

@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +27,7 @@ class InTheWay(FileExistsError):
     """Something that is not ours has the name of a file or folder of ours."""
 
 
-def require_file(path: Path) -> None:
+def _require_file(path: Path) -> None:
     """Raise InTheWay where there is anything but a file of one name: writing to it would change something elsewhere."""
     status = _status(path)
     if status is None:
@@ -39,7 +38,7 @@ def require_file(path: Path) -> None:
         raise _in_the_way(path, "a file that has other names too (hard links)")
 
 
-def require_folder(path: Path) -> None:
+def _require_folder(path: Path) -> None:
     """Raise InTheWay where there is anything but a folder: what lies behind a link belongs to somebody else."""
     status = _status(path)
     # A junction of Windows is no link for lstat, and has the attribute of one.
@@ -48,27 +47,15 @@ def require_folder(path: Path) -> None:
         raise _in_the_way(path, f"{'a link' if is_junction else _kind(status)}, where a folder of ours belongs")
 
 
-def require_entries(folder: Path, entries: Mapping[str, bool], *, only: bool = False) -> None:
-    """Raise InTheWay unless what is in a folder of ours is ours, and the folder itself. A missing folder passes.
+def require_entries(folder: Path, entries: Mapping[str, bool]) -> None:
+    """Raise InTheWay unless what bears our names in a folder of ours is ours, and the folder itself. Missing ones pass.
 
-    Nothing is followed. Who may write in the folder can exchange an entry after it was checked.
-
-    Args:
-        folder: the folder.
-        entries: name patterns of what we write there, and whether it is a folder.
-        only: refuse any other entry, too, because the folder will be removed as a whole.
+    Nothing is followed. Who may write in the folder can exchange an entry after it was checked. `entries` maps each name to whether it
+    is a folder.
     """
-    require_folder(folder)
-    try:
-        found = sorted(os.listdir(folder))
-    except FileNotFoundError:
-        return
-    for name in found:
-        is_folder = next((is_folder for pattern, is_folder in entries.items() if fnmatchcase(name, pattern)), None)
-        if is_folder is None and only:
-            raise _in_the_way(folder / name, "not ours")
-        if is_folder is not None:
-            (require_folder if is_folder else require_file)(folder / name)
+    _require_folder(folder)
+    for name, is_folder in entries.items():
+        (_require_folder if is_folder else _require_file)(folder / name)
 
 
 def read_whole(path: Path) -> bytes:
@@ -126,7 +113,7 @@ def open_locked(path: Path) -> int:
     Raises BlockingIOError where another process did, and InTheWay where there is anything but a file of one name.
     """
     while True:
-        require_file(path)
+        _require_file(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             if sys.platform == "win32":

@@ -153,7 +153,7 @@ def test_a_directory_appears_whole(tmp_path: Path, there: bool) -> None:
     with atomic_directory(goal) as folder:
         (folder / "sub").mkdir()
         (folder / "sub" / "a").write_bytes(b"a")
-        assert not there or names(goal) == []
+        assert names(goal) == [WORK]
     assert (goal / "sub" / "a").read_bytes() == b"a" and names(goal.parent) == ["dist"]
 
 
@@ -211,11 +211,9 @@ def test_a_file_in_the_place_of_a_directory_is_named(tmp_path: Path) -> None:
 # --- where others write too: locks, foreign files, mount points, other file systems, killed runs ---
 
 
-@pytest.fixture(params=["folder", "mount point"])
-def goal(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture
+def goal(tmp_path: Path) -> Path:
     """An earlier result."""
-    if request.param == "mount point":
-        monkeypatch.setattr(os.path, "ismount", lambda path: Path(path).name == "dist")
     goal = tmp_path / "dist"
     goal.mkdir()
     (goal / "old.tflite").write_bytes(b"old")
@@ -242,16 +240,6 @@ def test_what_somebody_else_puts_there_meanwhile_stays_and_the_result_too(goal: 
     assert names(goal) == ["old.tflite", "thesis.docx"]
     assert names(goal.parent) == ["dist", "dist.new-1"]
     assert (goal.parent / "dist.new-1" / "new.tflite").read_bytes() == b"new"
-
-
-def test_a_result_that_another_program_replaced_meanwhile_stays(goal: Path) -> None:
-    with (
-        pytest.raises(RetvecLiteError, match=r"changed by somebody else"),
-        atomic_directory(goal, force=True, owned=OWNED) as folder,
-    ):
-        (folder / "new.tflite").touch()
-        (goal / "old.tflite").write_bytes(b"a better one")
-    assert (goal / "old.tflite").read_bytes() == b"a better one"
 
 
 def test_a_folder_that_appears_or_fills_meanwhile_stays_without_force(tmp_path: Path) -> None:
@@ -284,30 +272,6 @@ def test_the_second_of_two_writers_of_a_file_is_told(tmp_path: Path) -> None:
     os.close(descriptor)
     atomic_write(tmp_path / "a", b"x")
     assert names(tmp_path) == ["a"]
-
-
-@pytest.mark.parametrize("code", [errno.EBUSY, errno.EXDEV])
-@pytest.mark.parametrize("there", [False, True])
-def test_a_folder_that_cannot_be_renamed_is_filled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, there: bool
-) -> None:
-    """A bind mount, or a folder of a lower layer in a container: known only when it is tried."""
-    goal = tmp_path / "dist"
-    goal.mkdir()
-    if there:
-        (goal / "old.tflite").touch()
-    rename = os.rename
-
-    def refuse(source: Path, target: Path) -> None:
-        if goal in (source, target):
-            raise OSError(code, os.strerror(code))
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", refuse)
-    with atomic_directory(goal, force=True, owned=OWNED) as folder:
-        (folder / "sub").mkdir()
-        (folder / "sub" / "new.tflite").touch()
-    assert names(goal) == ["sub"] and names(goal / "sub") == ["new.tflite"] and names(tmp_path) == ["dist"]
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounting needs Linux and root")
@@ -365,7 +329,8 @@ def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path)
 def test_a_link_in_the_place_of_the_work_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "victim" / "new").mkdir(parents=True)
     (tmp_path / "victim" / "new" / "thesis").touch()
-    (tmp_path / f".dist{WORK}").symlink_to(tmp_path / "victim")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / WORK).symlink_to(tmp_path / "victim")
     with (
         pytest.raises(RetvecLiteError, match="is a link, where a folder of ours belongs"),
         atomic_directory(tmp_path / "dist"),
@@ -375,7 +340,7 @@ def test_a_link_in_the_place_of_the_work_folder_is_not_followed(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
-@pytest.mark.parametrize("mode", ["file", "folder", "mount point"])
+@pytest.mark.parametrize("mode", ["file", "folder"])
 @pytest.mark.parametrize(
     "step", [pytest.param(37, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.exhaustive)]
 )
