@@ -81,8 +81,8 @@ def train(
         epochs: most passes over the data (default: chosen by the size of the data).
         typo_rate: mean share of mistyped words in mistyped texts (default: 0.4; 0: no text is mistyped or disguised).
         class_weights: how much the texts of each label count: sqrt (by the root of the inverse frequency), balanced (by the inverse:
-            every label counts the same), none, or weights by label, of which only the ratios matter: a mapping or a file, .csv
-            (label,weight) or .json (default: sqrt; none with several labels a text).
+            every label counts the same), none, or weights by label, of which only the ratios matter: a mapping or a
+            .json file (default: sqrt; none with several labels a text).
         reject_at: share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more.
         unknown_label: label in the data of the texts that belong to no other label: never an answer.
         seed: seed of everything random.

@@ -16,7 +16,6 @@ def parse_json(
     content: str | bytes,
     place: object,
     *,
-    finite: bool = True,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
     """Return what JSON says; a number is one that a float can hold, and a text is valid Unicode.
@@ -24,7 +23,6 @@ def parse_json(
     Args:
         content: the JSON; bytes in UTF-8, or UTF-16 or UTF-32 as RFC 4627 recognizes them.
         place: what messages call it.
-        finite: whether NaN and infinity, which are no JSON, are refused. Checkpoints, which Python alone reads, may have them.
         pairs: makes a value of the names and values of an object; a dict by default.
 
     Raises:
@@ -35,11 +33,10 @@ def parse_json(
         >>> parse_json('{"labels": ["ham", "spam"]}', "golden.json")
         {'labels': ['ham', 'spam']}
     """
-    numbers: dict[str, Any] = {}
-    if finite:
-        numbers = {"parse_float": _float, "parse_int": _integer, "parse_constant": _no_number}
     try:
-        found = json.loads(content, object_pairs_hook=pairs, **numbers)
+        found = json.loads(
+            content, object_pairs_hook=pairs, parse_float=_float, parse_int=_integer, parse_constant=_no_number
+        )
         if _SURROGATE.search(content if isinstance(content, str) else content.decode("ascii", "ignore")):
             json.dumps(found, ensure_ascii=False).encode()
     except RecursionError as error:

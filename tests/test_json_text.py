@@ -41,9 +41,3 @@ def test_what_is_no_json_is_refused_in_a_sentence(content: str | bytes, problem:
 def test_valid_json_is_read(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False), json.dumps(value).encode()):
         assert parse_json(text, "x") == value
-
-
-def test_checkpoints_may_hold_infinity() -> None:
-    assert parse_json("[-Infinity]", "x", finite=False) == [float("-inf")]
-    with pytest.raises(RetvecLiteError, match="nested too deep"):
-        parse_json("[" * DEEP, "x", finite=False)

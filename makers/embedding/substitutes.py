@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from makers.embedding.keyboards import LAYOUTS
 from retvec_lite.contract import MAX_CODE_POINT, Ints
-from retvec_lite.data.typos import LAYOUTS, neighbor_keys
+from retvec_lite.data.typos import neighbor_keys
 
 Doubles = npt.NDArray[np.float64]
 

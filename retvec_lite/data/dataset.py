@@ -3,15 +3,11 @@
 Data are read strictly: a row that cannot be what its author meant is an error with its line, not a bad example.
 """
 
-import atexit
-import contextlib
 import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypedDict
 
@@ -25,8 +21,6 @@ from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 STARTER: Final = "starter"
 """What users type instead of a file name for the starter data."""
-
-STARTER_SPLITS: Final = ("train", "test")
 
 IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
@@ -301,33 +295,22 @@ def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Datase
     return training, dataset.select(sorted(held_out))
 
 
-@cache
 def starter_file(split: str) -> Path:
     """Return the CSV file of one split of the starter data, with the columns `text`, `label` and `lang`.
 
-    The starter data are 9,309 labelled short messages in ten languages, written for this project; `starter/README.md`
-    describes them. The path exists until the process ends, even if the package is imported from a zip file.
+    The starter data are 9,309 labelled short messages in ten languages, written for this project; `starter/README.md` describes them.
 
     Raises:
         RetvecLiteError: for a split other than `train` and `test`.
     """
-    if split not in STARTER_SPLITS:
-        raise RetvecLiteError(f"The starter data has the splits {' and '.join(STARTER_SPLITS)}, not {split!r}.")
-    stack = contextlib.ExitStack()
-    atexit.register(stack.close)
-    return stack.enter_context(as_file(files("retvec_lite") / "starter" / f"{split}.csv"))
+    if split not in ("train", "test"):
+        raise RetvecLiteError(f"The starter data has the splits train and test, not {split!r}.")
+    return Path(__file__).parents[1] / "starter" / f"{split}.csv"
 
 
 def load_starter(split: str) -> Dataset:
     """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
     return read_dataset(starter_file(split))
-
-
-def no_label_hint(labels: Sequence[str]) -> str:
-    """Return what to say about a row without a label, beside all `labels` of the data with one label a text."""
-    several = sum(SEPARATOR in label for label in labels)
-    count = f" ({several:,} of {len(labels):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
-    return f". Pass --multi-label if a text may have no label{count}"
 
 
 def check_single(labels: Sequence[str], source: object) -> None:
@@ -410,7 +393,11 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
     names = split_labels(cell) if multi_label else (cell.strip(_BLANK),)
     for column, value in ((text_column, row.text or ""), *((label_column, name) for name in names)):
         if not value.strip(_BLANK):
-            hint = no_label_hint([str(other.label) for other in rows]) if rows and column == label_column else ""
+            hint = ""
+            if rows and column == label_column:
+                several = sum(SEPARATOR in str(other.label) for other in rows)
+                count = f" ({several:,} of {len(rows):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
+                hint = f". Pass --multi-label if a text may have no label{count}"
             raise origin.bad(row, f"the column {column!r} is empty{hint}")
     label = join_labels(names)
     if label and (problem := problem_in_label(label)):  # a text may have none of several labels

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from retvec_lite.arguments import finite
 from retvec_lite.contract import Floats
 from retvec_lite.data.lines import read_text
-from retvec_lite.data.rows import DELIMITERS, Rows
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 from retvec_lite.json_text import parse_json
 from retvec_lite.terminal import DIRECTION
@@ -146,8 +145,7 @@ def choose_class_weights(
     """Return the name of a rule as it is, and weights from a mapping or a file with one for each label, checked.
 
     Args:
-        given: "sqrt", "balanced" or "none"; label -> weight; or a file: CSV or TSV with the columns label,weight, or JSON with
-            one object of label: weight.
+        given: "sqrt", "balanced" or "none"; label -> weight; or a JSON file with one object of label: weight.
         labels: the labels of the training texts.
 
     Raises:
@@ -199,35 +197,13 @@ def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Se
 
 
 def _read(file: Path) -> dict[str, Any]:
-    suffix = file.suffix.lower()
-    if suffix not in DELIMITERS and suffix != ".json":
+    if file.suffix.lower() != ".json":
         raise RetvecLiteError(
-            f"class_weights is {', '.join(POWERS)}, or a file whose name ends in .csv, .tsv or .json, not {os.fspath(file)!r}."
+            f"class_weights is {', '.join(POWERS)}, or a file whose name ends in .json, not {os.fspath(file)!r}."
         )
-    pairs = _table(file) if suffix in DELIMITERS else _object(file)
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(label for label, count in Counter(label for label, _ in pairs).items() if count > 1)
-        raise RetvecLiteError(f"{file}: the label {twice!r} has two weights. Remove one.")
-    return found
-
-
-def _table(file: Path) -> Sequence[tuple[str, Any]]:
-    with Rows(file, ()) as rows:
-        if sorted(rows.columns) != ["label", "weight"]:
-            raise RetvecLiteError(f"{file} needs a header that names the two columns label and weight.")
-        return [(fields["label"].strip(), _number(fields["weight"])) for _, fields in rows]
-
-
-def _number(cell: str) -> float | str:
-    try:
-        return float(cell)
-    except ValueError:
-        return cell  # what is wrong with it is told later
-
-
-def _object(file: Path) -> Sequence[tuple[str, Any]]:
     pairs = parse_json(read_text(file), file, pairs=tuple)
     if not isinstance(pairs, tuple):  # the hook makes one of an object only
         raise RetvecLiteError(f'{file} must hold one JSON object, such as {{"ham": 1, "spam": 5}}.')
-    return pairs
+    if twice := [label for label, count in Counter(label for label, _ in pairs).items() if count > 1]:
+        raise RetvecLiteError(f"{file}: the label {twice[0]!r} has two weights. Remove one.")
+    return dict(pairs)

@@ -46,9 +46,6 @@ _CANDIDATES: Final = (",", ";", "\t", "|")
 _EXCEL: Final = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The line before the header by which spreadsheets tell each other the delimiter."""
 
-_ROW: Final = 2 * LONGEST
-"""Characters of all lines of a row of a table."""
-
 _HEAD: Final = 100
 """Lines in which the header ends."""
 
@@ -217,7 +214,7 @@ class Rows:
             rf'(?m)(^|{re.escape(delimiter)}) +"([^"]|"")*"\s*({re.escape(delimiter)}|$)', "".join(head)
         )
         self._table = csv.reader(
-            self._row_lines(head), delimiter=delimiter, skipinitialspace=bool(is_spaced), strict=True
+            itertools.chain(head, self._lines), delimiter=delimiter, skipinitialspace=bool(is_spaced), strict=True
         )
         try:
             header = _first_record(self._table)
@@ -236,15 +233,6 @@ class Rows:
             note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter out."
         self._check_columns(header, note)
 
-    def _row_lines(self, head: Iterable[str]) -> Iterator[str]:
-        """Yield the lines of the table, unless those of one row, which may have many cells, are too long together."""
-        self._row_size = 0
-        for line in itertools.chain(head, self._lines):
-            self._row_size += len(line)
-            if self._row_size > _ROW:
-                raise too_long(f"{self._path}, a row that reaches line {self._table.line_num + 1:,}")
-            yield line
-
     def _check_columns(self, columns: list[str], note: str = "") -> None:
         """Refuse columns without the required ones; the note is added where one is missing."""
         for column, option in zip(self._required, _OPTIONS, strict=False):
@@ -261,7 +249,7 @@ class Rows:
     def _records(self) -> Iterator[Row]:
         size = len(self.columns)
         while True:
-            line, self._row_size = self._table.line_num + 1, 0
+            line = self._table.line_num + 1
             try:
                 record = next(self._table, None)
             except csv.Error as error:

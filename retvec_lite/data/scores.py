@@ -219,17 +219,15 @@ def evaluate(
             0 to 1, or texts with several labels for a classifier of one.
     """
     decision = decision or Decision()
-    if not decision.multi_label:
-        check_one_label(dataset, labels)
-    elif unknown_label is not None:
+    if decision.multi_label and unknown_label is not None:
         raise RetvecLiteError("unknown_label is for classifiers that give a text one label; this one may give none.")
     none = {label for label in (unknown_label, decision.unknown_label) if label is not None}
     is_unknown = unknown_rows(dataset.labels, dataset.path, none, unknown_label)
+    _check_data(dataset, labels, none, decision.multi_label)
     known = dataset.select(np.flatnonzero(~is_unknown).tolist())
     rates = sorted(check_rates(typos))
     columns = [column for column, label in enumerate(labels) if label not in none]
     names = [labels[column] for column in columns]
-    check_labels(known, names)
     mistyped = [rate for rate in rates if rate]
     total, done = len(dataset) + len(known) * len(mistyped), 0
 
@@ -283,23 +281,17 @@ def check_rates(typos: Iterable[float]) -> set[float]:
     return {float(rate) for rate in rates}
 
 
-def check_one_label(dataset: Dataset, labels: Sequence[str]) -> None:
-    """Make sure that no text of some data has several labels, for a classifier that gives one; raises RetvecLiteError."""
-    several = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
-    if dataset.multi_label or several:
-        counted = f"{len(several):,} of {len(dataset):,} rows of {dataset.path} have several labels"
-        told = (
-            f"{counted}, such as {several[0]!r}" if several else f"{dataset.path} gives texts several labels, or none"
-        )
+def _check_data(dataset: Dataset, labels: Sequence[str], none: set[str], several: bool) -> None:
+    """Make sure that a classifier, which may give `several` labels, knows those of some data, but for labels that mean `none`."""
+    pairs = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
+    if not several and (dataset.multi_label or pairs):
+        counted = f"{len(pairs):,} of {len(dataset):,} rows of {dataset.path} have several labels"
+        told = f"{counted}, such as {pairs[0]!r}" if pairs else f"{dataset.path} gives texts several labels, or none"
         raise RetvecLiteError(f"{told}, but this classifier gives one: train it with --multi-label (multi_label=True).")
-
-
-def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
-    """Make sure that a classifier knows every label of some data; raises RetvecLiteError with those that it does not."""
-    unknown = [label for label in dataset.classes if label not in set(labels)]
-    if unknown:
+    if unknown := [label for label in dataset.classes if label not in {*labels, *none}]:
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-        known = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
+        names = [label for label in labels if label not in none]
+        known = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
         raise RetvecLiteError(
             f"The classifier does not know these labels in {dataset.path}: {', '.join(map(repr, unknown[:5]))}{more} "
             f"(it knows: {known}). Correct them, or pass --unknown-label (unknown_label) if their texts belong to none."
@@ -307,37 +299,24 @@ def check_labels(dataset: Dataset, labels: Sequence[str]) -> None:
 
 
 def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]], labels: Sequence[str]) -> Evaluation:
-    """Compare probabilities, float `[texts, classes]`, with the right label of each text; of equal ones the first counts.
-
-    Raises:
-        RetvecLiteError: for no texts, or a table of another shape.
-    """
-    if not expected or probabilities.shape != (len(expected), len(labels)):
-        raise RetvecLiteError(
-            f"The probabilities have the shape {probabilities.shape}, but {len(expected)} texts and {len(labels)} labels "
-            "need one row a text and one column a label, and at least one text."
-        )
+    """Compare probabilities, float `[texts, classes]`, with the right label of each text; of equal ones the first counts."""
     number = {label: index for index, label in enumerate(labels)}
     truth = np.array([number[label] for label in expected])
     guess = probabilities.argmax(axis=1)
-    table = np.zeros((len(labels), len(labels)), np.int64)
-    np.add.at(table, (truth, guess), 1)
-    classes = _class_scores(labels, table.diagonal(), table.sum(axis=1), table.sum(axis=0))
-    mistakes = Counter(zip(truth[truth != guess].tolist(), guess[truth != guess].tolist(), strict=True))
+    right = truth == guess
+    mistakes = Counter(zip(truth[~right].tolist(), guess[~right].tolist(), strict=True))
     confusions = tuple(
         Confusion(labels[pair[0]], labels[pair[1]], count)
         for pair, count in sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
     )
-    macro_f1 = sum(row.f1 for row in classes) / len(classes)
-    right = truth == guess
-    bins = reliability(probabilities.max(axis=1), right)
-    return Evaluation(len(expected), float(right.mean()), macro_f1, classes, confusions, calibration_error(bins), bins)
+    hits, truths, guesses = (np.bincount(places, minlength=len(labels)) for places in (truth[right], truth, guess))
+    return _evaluation(labels, hits, truths, guesses, right, reliability(probabilities.max(axis=1), right), confusions)
 
 
 def score_sets(
     expected: Sequence[tuple[str, ...]],
     probabilities: npt.NDArray[np.floating[Any]],
-    has: npt.NDArray[np.bool_],
+    has: Bools,
     labels: Sequence[str],
 ) -> Evaluation:
     """Compare the labels that texts were given, bool `[texts, classes]`, with those that are right, where texts may have several.
@@ -348,24 +327,23 @@ def score_sets(
     truth = np.zeros(has.shape, bool)
     for row, names in enumerate(expected):
         truth[row, [number[name] for name in names]] = True
-    hits, truths, guesses = (truth & has).sum(axis=0), truth.sum(axis=0), has.sum(axis=0)
-    classes = _class_scores(labels, hits, truths, guesses)
+    hits, truths, guesses = (table.sum(axis=0) for table in (truth & has, truth, has))
     bins = reliability(probabilities.reshape(-1), truth.reshape(-1))
-    return Evaluation(
-        len(expected),
-        float((truth == has).all(axis=1).mean()),
-        sum(row.f1 for row in classes) / max(len(classes), 1),
-        classes,
-        (),
-        calibration_error(bins),
-        bins,
-        micro_f1=float(2 * hits.sum() / max(truths.sum() + guesses.sum(), 1)),
-    )
+    found = _evaluation(labels, hits, truths, guesses, (truth == has).all(axis=1), bins)
+    return dataclasses.replace(found, micro_f1=float(2 * hits.sum() / max(truths.sum() + guesses.sum(), 1)))
 
 
-def _class_scores(labels: Sequence[str], hits: Counts, truths: Counts, guesses: Counts) -> tuple[ClassScore, ...]:
+def _evaluation(
+    labels: Sequence[str],
+    hits: Counts,
+    truths: Counts,
+    guesses: Counts,
+    right: Bools,
+    bins: tuple[ReliabilityBin, ...],
+    confusions: tuple[Confusion, ...] = (),
+) -> Evaluation:
     """Return the scores of the labels that are in the data or were predicted, from counts of texts `[classes]`."""
-    return tuple(
+    classes = tuple(
         ClassScore(
             label,
             float(hits[index] / guesses[index]) if guesses[index] else 0.0,
@@ -376,3 +354,6 @@ def _class_scores(labels: Sequence[str], hits: Counts, truths: Counts, guesses: 
         for index, label in enumerate(labels)
         if truths[index] or guesses[index]
     )
+    macro_f1 = sum(row.f1 for row in classes) / max(len(classes), 1)
+    error = calibration_error(bins)
+    return Evaluation(len(right), float(right.mean()), macro_f1, classes, confusions, error, bins)

@@ -99,18 +99,16 @@ def test_options_reach_the_training(table: Path, tmp_path: Path, capsys: pytest.
 
 
 def test_class_weights_from_a_file(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    weights, out = tmp_path / "weights.csv", tmp_path / "out"
+    weights, out = tmp_path / "weights.json", tmp_path / "out"
     arguments = (table, "--out", out, "--head", "linear", "--class-weights", weights)
-    rows = [(label, 1 + place) for place, label in enumerate(tiny_dataset(1).classes)]
-    with weights.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("label", "weight"), *rows, ("misspelled", 1)])
+    rows = {label: 1 + place for place, label in enumerate(tiny_dataset(1).classes)}
+    weights.write_text(json.dumps({**rows, "misspelled": 1}), encoding="utf-8")
     assert command(*arguments) == cli.USAGE_ERROR and not out.exists(), "refused before the training"
     assert "'misspelled' does not occur in the training texts" in capsys.readouterr().err
-    with weights.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("label", "weight"), *rows])
+    weights.write_text(json.dumps(rows), encoding="utf-8")
     assert command(*arguments) == 0, capsys.readouterr().err
     facts = json.loads((out / "report.json").read_text(encoding="utf-8"))["training"]
-    assert facts["settings"]["class_weights"] == {label: float(weight) for label, weight in rows}
+    assert facts["settings"]["class_weights"] == {label: float(weight) for label, weight in rows.items()}
 
 
 def test_ctrl_c_in_the_middle_leaves_the_old_and_nothing_new(

@@ -27,17 +27,9 @@ def test_a_rule_is_its_name(rule: str) -> None:
     assert choose_class_weights(rule, LABELS) == rule
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("w.csv", 'label,weight\nham,1\nspam,4\n"wasted, 🙂",.5\n'),
-        ("w.tsv", "\ufeffweight\tlabel\r\n1\tham\r\n\r\n4.0\t spam \r\n5e-1\twasted, 🙂\r\n"),
-        ("w.JSON", '{"ham": 1, "spam": 4, "wasted, 🙂": 0.5}'),
-    ],
-)
-def test_files_and_mappings_mean_the_same(name: str, content: str, tmp_path: Path) -> None:
-    file = tmp_path / name
-    file.write_text(content, encoding="utf-8", newline="")
+def test_files_and_mappings_mean_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "w.JSON"
+    file.write_text('{"ham": 1, "spam": 4, "wasted, 🙂": 0.5}', encoding="utf-8")
     assert choose_class_weights(file, LABELS) == choose_class_weights(str(file), LABELS) == WEIGHTS
     assert choose_class_weights(WEIGHTS, LABELS) == WEIGHTS
 
@@ -74,14 +66,8 @@ def test_wrong_weights_are_refused(given: Any, told: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("w.csv", None, "Cannot read"),
-        ("w.csv", b"label,weight\nham,\xff\n", "not UTF-8"),
-        ("w.csv", b"", "is empty"),
-        ("w.csv", b"ham,1\nspam,4\n", "columns label and weight"),
-        ("w.csv", b"label,weight\nham,1,2\n", "line 2: 3 cells, but the header has 2"),
-        ("w.csv", b'label,weight\n"ham,1\n', "broken quoting"),
-        ("w.csv", b"label,weight\nham,1\nham,2\n", "'ham' has two weights"),
-        ("w.csv", b"label,weight\nham,much\n", "not 'much'"),
+        ("w.json", None, "Cannot read"),
+        ("w.json", b'{"ham": "\xff"}', "not UTF-8"),
         ("w.json", b'{"ham": 1, "ham": 2}', "two weights"),
         ("w.json", b"[1, 2]", "one JSON object"),
         ("w.json", b'{"ham": 1', "not valid JSON"),
@@ -90,9 +76,7 @@ def test_wrong_weights_are_refused(given: Any, told: str) -> None:
         ("w.json", b'{"ham": 1' + b"0" * 400 + b', "spam": 1}', "is not finite, or too large"),
         ("w.json", b'{"ham": NaN, "spam": 1}', "the number 'NaN' is not finite"),
         ("w.json", b"[" * 100_000, "it is nested too deep"),
-        ("w.csv", b"label,weight\nham,1e400\nspam,1\n", "not inf"),
-        ("w.csv", b"label,weight\nham,1" + b"0" * 400 + b"\nspam,1\n", "not inf"),
-        ("w.txt", b"ham 1", ".csv, .tsv or .json"),
+        ("w.txt", b"ham 1", "ends in .json"),
     ],
 )
 def test_a_wrong_file_is_one_sentence(name: str, content: bytes | None, told: str, tmp_path: Path) -> None:

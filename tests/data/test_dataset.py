@@ -178,18 +178,6 @@ def test_bad_input_is_named_with_its_place(tmp_path: Path, name: str, content: s
         assert part in message
 
 
-def test_all_labels_are_looked_at_for_the_error_that_is_told_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[int] = []
-    monkeypatch.setattr("retvec_lite.data.dataset.no_label_hint", lambda labels: looked.append(len(labels)) or "")
-    path = write(tmp_path, "d.csv", "text,label\nx,a\n" + "y,\n" * 9)
-    assert read_dataset(path, skip_bad_rows=True).texts == ("x",) and looked == [10]
-    with pytest.raises(RetvecLiteError, match="'label' is empty"):
-        read_dataset(path)
-    assert looked == [10, 10]
-
-
 def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match=r"Cannot read .*no\.csv: No such file"):
         read_dataset(tmp_path / "no.csv")

@@ -21,7 +21,6 @@ BOMBS = {
     "cell.csv": ("text\nhi\n", "x", ""),
     "header.csv": ("", "x", ""),
     "quoted.csv": ('text\nhi\n"', "x", '"\n'),
-    "cells.csv": ("text,a,b\nhi,1,2\n", '"xxxxxxx\nxxxxxxx",', "\n"),
     "cell.tsv": ("text\tn\nhi\t1\n", "x", "\t2\n"),
     "line.jsonl": ('{"text":"hi"}\n{"text":"', "x", '"}\n'),
     "first.jsonl": ('{"text":"', "x", '"}\n'),
@@ -54,7 +53,6 @@ def test_what_is_too_long_is_refused_while_it_is_read(
     """No more than a few times the limit is taken from the stream, of which there is twenty times as much."""
     for module in (lines, rows):
         monkeypatch.setattr(module, "LONGEST", LIMIT)
-    monkeypatch.setattr(rows, "_ROW", 2 * LIMIT)
     taken = 0
     open_lines = rows.open_lines
 

@@ -13,7 +13,6 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import (
     Confusion,
     TypoPoint,
-    check_labels,
     evaluate,
     score,
 )
@@ -57,18 +56,11 @@ def test_scores_follow_their_definitions(pairs: list[tuple[str, str]]) -> None:
     assert [row.texts for row in result.confusions] == sorted((row.texts for row in result.confusions), reverse=True)
 
 
-def test_a_table_of_another_shape_is_refused() -> None:
-    for expected, shape in (("ab", (2, 3)), ("ab", (3, 4)), ("", (0, 4))):
-        with pytest.raises(RetvecLiteError, match="shape"):
-            score(list(expected), np.zeros(shape), LABELS)
-
-
 def test_unknown_labels_are_named() -> None:
     dataset = Dataset(("x",) * 8, ("a", *"zyxwvut"), Path("d.csv"))
     with pytest.raises(RetvecLiteError) as caught:
-        check_labels(dataset, LABELS)
+        evaluate(lambda texts: one_hot(["a"] * len(texts)), LABELS, dataset)
     assert "d.csv" in str(caught.value) and "'t', 'u', 'v', 'w', 'x' and 2 more" in str(caught.value)
-    check_labels(Dataset(("x",), ("a",), Path("d.csv")), LABELS)
 
 
 def test_the_typo_curve_mistypes_that_share_of_the_words() -> None:

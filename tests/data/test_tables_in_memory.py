@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset
-from retvec_lite.data.texts import texts_in
 from retvec_lite.errors import RetvecLiteError
 
 TEXTS, LABELS = ["wake me", "play jazz", "hello"], ["alarm", "music", "chat"]
@@ -162,10 +161,3 @@ def test_one_column_cannot_be_text_and_label() -> None:
 def test_a_dataset_stays_what_it_is() -> None:
     data = Dataset(("a",), ("b",))
     assert as_dataset(data) is data
-
-
-def test_texts_without_labels_from_a_table() -> None:
-    frame = pd.DataFrame({"body": ["a", None, "b"]})
-    assert texts_in(frame, "body", "it") == texts_in(["a", "b"], "body", "it") == ["a", "b"]
-    with pytest.raises(RetvecLiteError, match=r"No column 'text' in it \(found: 'body'\)"):
-        texts_in(frame, "text", "it")

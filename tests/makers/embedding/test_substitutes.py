@@ -2,8 +2,9 @@
 
 import unicodedata
 
+from makers.embedding.keyboards import LAYOUTS
 from makers.embedding.substitutes import alphabets, keyboard_neighbors, lookalikes, other_case, upper_table
-from retvec_lite.data.typos import LAYOUTS, neighbor_keys
+from retvec_lite.data.typos import neighbor_keys
 
 
 def test_tables() -> None:

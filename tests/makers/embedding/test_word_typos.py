@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tiny_words import decode_word
 
 from makers.embedding import word_typos
+from makers.embedding.keyboards import LAYOUTS
 from makers.embedding.substitutes import bmp_pool, emoji_pool, lookalikes, punctuation_pool
 from makers.embedding.words import word_rows
-from retvec_lite.data.typos import LAYOUTS, TYPO_KINDS, neighbor_keys
+from retvec_lite.data.typos import TYPO_KINDS, neighbor_keys
 from retvec_lite.errors import RetvecLiteError
 
 SUBSTITUTIONS = [kind.name for kind in word_typos.KINDS if kind.category == "substitution" and "ngram" not in kind.name]
