@@ -82,14 +82,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         Raises:
             RetvecLiteError: for texts that are no strings, or data that cannot be trained on.
         """
-        if self.multi_label and getattr(y, "ndim", 1) == 1 and not _are_indicators(y):
-            labels: list[Any] = [
-                split_labels(cell_of(label, f"row {row}", "y", multi_label=True)) for row, label in enumerate(y)
-            ]
-            self.classes_: npt.NDArray[Any] = np.unique([name for names in labels for name in names])
-            several = True
-        else:
-            labels, several = self._read(y)
+        labels, several = self._read(y)
         unknown = None if self.unknown_label is None else str(self.unknown_label)
         given = {"multi_label": several, "class_weights": _by_name(self.class_weights), "unknown_label": unknown}
         options = {**self.get_params(), **given}
@@ -102,29 +95,32 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             targets = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
         except ValueError:  # lists of several lengths
             targets = np.empty((0, 0, 0))
-        several = targets.ndim == 2
-        missing = sum(present(label) is None for label in targets) if targets.ndim == 1 else 0
-        if missing:
-            raise RetvecLiteError(
-                f"{missing:,} of {len(targets):,} labels in y are missing: leave those texts out, or label them."
-            )
-        if targets.ndim not in (1, 2) or (
-            several and (self.multi_label is False or not np.isin(targets, (0, 1)).all())
-        ):
+        # A list of lists of one label each is no matrix.
+        is_matrix = (
+            targets.ndim == 2 and (hasattr(y, "ndim") or targets.shape[1] > 1) and np.isin(targets, (0, 1)).all()
+        )
+        if is_matrix and self.multi_label is not False:
+            self.classes_: npt.NDArray[Any] = np.arange(targets.shape[1])
+            return [[str(label) for label in np.flatnonzero(row)] for row in targets], True
+        if self.multi_label and getattr(y, "ndim", 1) == 1:
+            rows = [split_labels(cell_of(label, f"row {row}", "y", multi_label=True)) for row, label in enumerate(y)]
+            self.classes_ = np.unique([name for names in rows for name in names])
+            return rows, True
+        if targets.ndim != 1:
             raise RetvecLiteError(
                 "Pass one label for each text, an indicator matrix of zeros and ones with a row for each text, or, with "
                 "multi_label=True, a list of labels for each text."
             )
+        if missing := sum(present(label) is None for label in targets):
+            raise RetvecLiteError(
+                f"{missing:,} of {len(targets):,} labels in y are missing: leave those texts out, or label them."
+            )
         try:
-            self.classes_ = np.arange(targets.shape[1]) if several else np.unique(targets)
+            self.classes_ = np.unique(targets)
         except TypeError as error:
             raise RetvecLiteError("The labels in y are of several types, such as 1 and '1'. Use one type.") from error
-        if not several and (
-            wrong := [label for label in targets if isinstance(label, int | float) and label_of(label) is None]
-        ):
+        if wrong := [label for label in targets if isinstance(label, int | float) and label_of(label) is None]:
             raise RetvecLiteError(f"The label {shown(wrong[0])} in y is infinite, or too large for a float.")
-        if several:
-            return [[str(label) for label in np.flatnonzero(row)] for row in targets], True
         return [str(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:
@@ -163,13 +159,6 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _are_indicators(y: Sequence[Any]) -> bool:
-    """Return whether lists are the rows of an indicator matrix, rather than labels that are all the same."""
-    rows = [row for row in y if isinstance(row, list | tuple | np.ndarray) and len(row) > 1]
-    same = len(rows) == len(y) and len(set(map(len, rows))) == 1
-    return same and all(not isinstance(cell, str) and cell in (0, 1) for row in rows for cell in row)
 
 
 def _by_name(weights: str | Mapping[Any, float] | None) -> str | Mapping[str, float] | None:
