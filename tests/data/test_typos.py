@@ -1,7 +1,3 @@
-import os
-import random
-import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -69,11 +65,6 @@ def test_the_number_of_mistyped_words_is_the_rate_rounded_up_or_down(text: str, 
     assert abs(changed - rate * len(before)) < 1
 
 
-@given(texts, st.integers(0, 2**32))
-def test_rate_0_changes_nothing(text: str, seed: int) -> None:
-    assert mistype(text, 0.0, seed) == text
-
-
 def test_the_mean_rate_is_exact_even_for_short_texts() -> None:
     mistyped = mistype_many(["word"] * 20_000, 0.2, 1)
     assert sum(text != "word" for text in mistyped) / 20_000 == pytest.approx(0.2, abs=0.01)
@@ -139,28 +130,12 @@ def test_an_impossible_kind_becomes_a_substitution(text: str, kind: str) -> None
         assert sum(old != new for old, new in zip(text, mistyped, strict=True)) == 1
 
 
-def test_one_generator_goes_on_through_many_texts() -> None:
-    generator = random.Random(5)
-    assert mistype_many(["one two", "three"], 1.0, 5) == [mistype(t, 1.0, generator) for t in ("one two", "three")]
-
-
 def test_the_typos_of_a_seed_never_change() -> None:
     """Pinned: published typo curves depend on them. A change of this list invalidates every figure measured before."""
     assert mistype_many(["Where is my parcel? 24h", "Где моя посылка", "今天 天气 怎么样 😀"], 1.0, 2024) == PINNED
 
 
 PINNED = ["Wher si ky padcel? 2h4", "Гды мя поылка", "天今 气 怎么 😀😀"]
-
-
-def test_another_process_with_another_hash_seed_gives_the_same_typos() -> None:
-    code = "from retvec_lite.data.typos import mistype; print(ascii(mistype('Where is my parcel? Где она', 0.5, 11)))"
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), 50])

@@ -1,7 +1,6 @@
 """`classify_files` and `classify --output`: every format, types, and what is refused."""
 
 import bz2
-import contextlib
 import csv
 import gzip
 import json
@@ -17,8 +16,6 @@ from light import run_python
 from tiny_artifact import LABELS, tiny_artifact
 
 import retvec_lite as rl
-from retvec_lite.cli import classify
-from retvec_lite.data import rows
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.scale import classify_files as scale_files
@@ -197,21 +194,6 @@ def test_bad_tables_are_one_sentence(place: Path, tiny_model: str, main: Main, p
     assert not Path("out.parquet").exists()
 
 
-def test_quotes_of_other_kinds_are_read(place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("in.csv").write_text('text,n\n5" pipe,1\n"a ""b""\nc",2\n12,3')
-    assert rl.classify_files(tiny_model, "in.csv", "out.jsonl").rows == 3
-    assert [row["text"] for row in found_in("out.jsonl")] == ['5" pipe', 'a "b"\nc', "12"]
-    before = csv.field_size_limit(1000)
-    monkeypatch.setattr(rows, "LONGEST", 1 << 20)
-    Path("long.csv").write_text('text\n"' + "x\n" * 2**20)
-    with pytest.raises(
-        RetvecLiteError,
-        match=r"long.csv, line 2: broken quoting in a row that reaches line [\d,]+ \(field larger than field limit",
-    ):
-        rl.classify_files(tiny_model, "long.csv", "out.csv")
-    csv.field_size_limit(before)
-
-
 def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "none.csv"], "Cannot read none.csv: No such file or directory."
     yield ["--input", "*.none"], "No file matches *.none."
@@ -279,20 +261,6 @@ def test_bad_rows_of_parquet_can_be_skipped(place: Path, tiny_model: str, monkey
     done = rl.classify_files(tiny_model, "in.parquet", "out.jsonl", skip_bad_rows=True)
     assert (done.rows, done.skipped) == (4, 1)
     assert [(row["text"], row["n"]) for row in found_in("out.jsonl")] == [("12", 0), ("", 1), (None, 2), ("AB", 4)]
-
-
-@pytest.mark.parametrize("kind", ["out.jsonl", "printed"])
-def test_a_small_file_has_progress_and_no_sentence(
-    place: Path, tiny_model: str, main: Main, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    Path("in.csv").write_text("text\n12\n")
-    told: list[tuple[str, int, int]] = []
-    if kind == "printed":
-        monkeypatch.setattr(classify, "watched", lambda _: contextlib.nullcontext(lambda *step: told.append(step)))
-        assert main("classify", tiny_model, "--input", "in.csv")[0] == 0
-    else:
-        rl.classify_files(tiny_model, "in.csv", kind, progress=lambda *step: told.append(step))
-    assert told and all(total > 0 for _, _, total in told)
 
 
 @pytest.mark.parametrize("wrong", [None, 5, b"in.csv", 1.5])
