@@ -25,9 +25,6 @@ STARTER: Final = "starter"
 IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
 
-_MANY: Final = 10
-"""Labels with one text each that look like a column of texts; of fewer, texts may be missing."""
-
 _BLANK: Final = "".join(map(chr, SEPARATORS))
 _BLANK_OR_MARK: Final = f"{_BLANK}\ufeff"
 """A byte order mark begins each of the files that were joined."""
@@ -209,35 +206,6 @@ def read_dataset(
     return _checked(_Origin(file, columns, rows.unit), found, bool(multi_label), skipped)
 
 
-def check_trainable(dataset: Dataset) -> None:
-    """Make sure that a classifier can be trained: two labels or more, two texts or more of each.
-
-    Raises:
-        RetvecLiteError: names the label that falls short.
-    """
-    counts = Counter(label for labels in dataset.label_sets for label in labels)
-    if len(counts) < 2:
-        only = f"only {min(counts)!r}" if counts else "none"
-        raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has {only}.")
-    label, count = min(counts.items(), key=lambda item: (item[1], item[0]))
-    if count < 2:
-        advice = swapped_columns(dataset) or "Add one, or drop the label."
-        raise RetvecLiteError(
-            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. {advice}"
-        )
-
-
-def swapped_columns(dataset: Dataset) -> str | None:
-    """Return the question to ask where there are as many different labels as different texts, or more; None elsewhere."""
-    labels, texts = len(dataset.classes), len(set(dataset.texts))
-    if dataset.multi_label or labels < max(texts, _MANY):
-        return None
-    return (
-        f"{labels:,} different labels for {texts:,} different texts: are the columns swapped? Name them with --text-column and "
-        "--label-column (text_column, label_column)."
-    )
-
-
 def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
     """Return the texts that count, with how much each does; those that weigh 0 are left out.
 
@@ -311,17 +279,6 @@ def starter_file(split: str) -> Path:
 def load_starter(split: str) -> Dataset:
     """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
     return read_dataset(starter_file(split))
-
-
-def check_single(labels: Sequence[str], source: object) -> None:
-    """Make sure that no label looks like several; raises RetvecLiteError with how many do."""
-    rows = [row for row, label in enumerate(labels) if SEPARATOR in label]
-    if rows:
-        raise RetvecLiteError(
-            f"{len(rows):,} of {len(labels):,} rows of {source} have a {SEPARATOR!r} in their label, such as "
-            f"{labels[rows[0]]!r}: pass --multi-label (multi_label=True) if it separates labels, or --no-multi-label "
-            "(multi_label=False) if it is part of one."
-        )
 
 
 def _check_columns(text_column: str, label_column: str) -> None:

@@ -1,4 +1,4 @@
-"""Faults of training data that cost accuracy without an error: found before training, and told in its report."""
+"""Faults of training data: those that forbid training, and those that cost accuracy without an error and are told in its report."""
 
 import re
 import unicodedata
@@ -7,8 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from retvec_lite.contract import BLANK, INVISIBLE
-from retvec_lite.data.dataset import Dataset, swapped_columns
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.labels import SEPARATOR
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.normal_form import is_ignored
+
+_MANY: Final = 10
+"""Labels with one text each that look like a column of texts; of fewer, texts may be missing."""
 
 _FEW: Final = 5
 """Fewer texts of a label teach little."""
@@ -28,6 +33,46 @@ _ODD_SPACES: Final = frozenset(BLANK) - {" "}
 _UNSEEN: Final = frozenset((*BLANK, *map(chr, INVISIBLE)))
 
 
+def check_trainable(dataset: Dataset) -> None:
+    """Make sure that a classifier can be trained: two labels or more, two texts or more of each.
+
+    Raises:
+        RetvecLiteError: names the label that falls short.
+    """
+    counts = Counter(label for labels in dataset.label_sets for label in labels)
+    if len(counts) < 2:
+        only = f"only {min(counts)!r}" if counts else "none"
+        raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has {only}.")
+    label, count = min(counts.items(), key=lambda item: (item[1], item[0]))
+    if count < 2:
+        advice = _swapped_columns(dataset) or "Add one, or drop the label."
+        raise RetvecLiteError(
+            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. {advice}"
+        )
+
+
+def _swapped_columns(dataset: Dataset) -> str | None:
+    """Return the question to ask where there are as many different labels as different texts, or more; None elsewhere."""
+    labels, texts = len(dataset.classes), len(set(dataset.texts))
+    if dataset.multi_label or labels < max(texts, _MANY):
+        return None
+    return (
+        f"{labels:,} different labels for {texts:,} different texts: are the columns swapped? Name them with --text-column and "
+        "--label-column (text_column, label_column)."
+    )
+
+
+def check_single(labels: Sequence[str], source: object) -> None:
+    """Make sure that no label looks like several; raises RetvecLiteError with how many do."""
+    rows = [row for row, label in enumerate(labels) if SEPARATOR in label]
+    if rows:
+        raise RetvecLiteError(
+            f"{len(rows):,} of {len(labels):,} rows of {source} have a {SEPARATOR!r} in their label, such as "
+            f"{labels[rows[0]]!r}: pass --multi-label (multi_label=True) if it separates labels, or --no-multi-label "
+            "(multi_label=False) if it is part of one."
+        )
+
+
 def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[str]:
     """Return one sentence for each kind of fault; without `validation`, those texts are taken from `training`.
 
@@ -38,7 +83,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         ["1 text has several labels: 'hi' ('a', 'b')."]
     """
     found = [*_left_out(training, *([] if validation is None else [validation]))]
-    swapped = swapped_columns(training)
+    swapped = _swapped_columns(training)
     found += [swapped] if swapped else _contradictions(training)
     found += [
         *_single(training),

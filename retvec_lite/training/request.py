@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.data.calibration import unknown_rows
-from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset, check_single, check_trainable
+from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.labels import ClassWeights, choose_class_weights
-from retvec_lite.data.warnings import data_warnings
+from retvec_lite.data.warnings import check_single, check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, choose_embedding

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retvec_lite.data.dataset import Dataset, as_dataset, check_single, check_trainable, read_dataset, split
-from retvec_lite.data.warnings import data_warnings
+from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset, split
+from retvec_lite.data.warnings import check_single, check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 
 SETS = [("a", "b"), (), ("b",), ("a",)]

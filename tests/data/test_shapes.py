@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from retvec_lite.data.dataset import as_dataset, check_trainable, read_dataset
+from retvec_lite.data.dataset import as_dataset, read_dataset
 from retvec_lite.data.lines import Skipped
 from retvec_lite.data.texts import read_texts
-from retvec_lite.data.warnings import data_warnings
+from retvec_lite.data.warnings import check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 
 ROWS = [{"text": "hi", "label": "a"}, {"text": "you", "label": "b"}]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from retvec_lite.contract import SEPARATORS
-from retvec_lite.data.dataset import check_trainable, load_starter, read_dataset, starter_file
+from retvec_lite.data.dataset import load_starter, read_dataset, starter_file
+from retvec_lite.data.warnings import check_trainable
 from retvec_lite.errors import RetvecLiteError
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "hi", "ja", "pt", "ru", "zh")
