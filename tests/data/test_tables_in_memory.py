@@ -120,11 +120,6 @@ def test_labels_that_are_no_strings_become_strings_as_json_writes_them() -> None
     assert frame["label"].dtype == float and as_dataset(frame).labels == ("3", "4")
 
 
-def test_several_labels_in_a_table() -> None:
-    data = as_dataset(pd.DataFrame({"text": ["x", "y"], "label": [["b", "a"], []]}), multi_label=True)
-    assert data.label_sets == (("a", "b"), ())
-
-
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
@@ -151,11 +146,6 @@ def test_other_data_are_one_sentence(data: Any, problem: str) -> None:
 def test_labels_are_no_string() -> None:
     with pytest.raises(RetvecLiteError, match="label_column"):
         as_dataset(FRAME, "label")
-
-
-def test_one_column_cannot_be_text_and_label() -> None:
-    with pytest.raises(RetvecLiteError, match="two different columns"):
-        as_dataset(FRAME, text_column="label")
 
 
 def test_a_dataset_stays_what_it_is() -> None:

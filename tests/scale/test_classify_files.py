@@ -71,16 +71,3 @@ def test_a_trained_folder_classifies_files_as_its_engine_does(place: Path) -> No
     found = pq.read_table("out.parquet")
     assert found["label"].to_pylist() == labels
     assert found["probability"].to_pylist() == [row[0].probability for row in trained.predict(texts)]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
-def test_an_output_that_is_a_link_is_followed(place: Path, tiny_model: str, main: Main) -> None:
-    Path("in.txt").write_text("12\n")
-    Path("real").mkdir()
-    Path("real/out").touch(mode=0o600)
-    Path("link.csv").symlink_to("real/out")
-    command = ("classify", tiny_model, "--input", "in.txt", "--output", "link.csv")
-    assert main(*command)[0] == 2 and Path("real/out").read_text() == ""
-    assert main(*command, "--force")[0] == 0
-    assert Path("link.csv").is_symlink() and Path("real/out").read_text().startswith("text,label")
-    assert Path("real/out").stat().st_mode & 0o777 == 0o600 and os.listdir("real") == ["out"]

@@ -154,48 +154,16 @@ def test_bytes_and_numbers_that_are_none(place: Path, tiny_model: str) -> None:
         list(rl.read_texts("wrong.parquet"))
 
 
-def test_what_newcomers_have(place: Path, tiny_model: str, main: Main) -> None:
-    """A spreadsheet with empty rows, a JSON array and UTF-16; and a file that is no text, which was read with U+FFFD."""
-    Path("a.csv").write_text("\ufeffn;text\n1;12\n;\n;\n", encoding="utf-8")
-    Path("b.json").write_text('[{"text": "AB"}, {"text": null}]')
-    Path("c.tsv").write_text("text\tn\nab\t2\n", encoding="utf-16")
-    command = ("classify", tiny_model, "--input", "a.csv", "b.json", "c.tsv", "--output", "out.jsonl")
-    code, _, errors = main(*command)
-    assert code == 0 and errors.splitlines()[-1] == "2 empty rows skipped."
-    assert [row["label"] for row in found_in("out.jsonl")] == ["digits", "CAPITALS", None, OTHER]
-    Path("d.txt").write_bytes(b"12\ncaf\xe9\n")
-    command = ("classify", tiny_model, "--input", "d.txt", "--output", "d.csv")
-    code, _, errors = main(*command)
-    assert code == 2 and "d.txt, line 2: the byte 0xE9 is not UTF-8." in errors
-    code, _, errors = main(*command, "--skip-bad-rows")
-    assert code == 0 and "1 bad row skipped, the first: d.txt, line 2:" in errors
-    Path("e.csv").write_text("text,n#m\n12#2\n")
-    rl.classify_files(tiny_model, "e.csv", "e.jsonl", text_column="text,n", delimiter="#")
-    assert found_in("e.jsonl")[0]["m"] == "2"
-
-
 SKIP = "--skip-bad-rows (skip_bad_rows=True) leaves such rows out."
-
-BAD = {
-    "missing column": ("body\n12\n", "No column 'text' in in.csv (found: 'body'). Name it with --text-column. The first row must hold the names of the columns."),
-    "label is there": ("text,label\n12,x\n", "in.csv already has a column 'label'. Name the new one with --label-column."),
-    "fields": ("text,n\n12\n", f"in.csv, line 2: 1 cell, but the header has 2. {SKIP}"),
-    "empty": ("", "in.csv is empty."),
-    "open quote": ('text\n12\n"12\nAB\n', "in.csv, line 3: broken quoting in a row that reaches line 4 (unexpected end of data). Quote fields as RFC 4180 says."),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("problem", BAD)
-def test_bad_tables_are_one_sentence(place: Path, tiny_model: str, main: Main, problem: str) -> None:
-    content, message = BAD[problem]
-    Path("in.csv").write_text(content)
-    code, _, errors = main("classify", tiny_model, "--input", "in.csv", "--output", "out.parquet")
-    assert (code, errors) == (2, f"retvec-lite: error: {message}\n")
-    assert not Path("out.parquet").exists()
 
 
 def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "none.csv"], "Cannot read none.csv: No such file or directory."
+    yield ["--input", "there.csv"], "there.csv is empty."
+    yield (
+        ["--input", "labelled.csv"],
+        "labelled.csv already has a column 'label'. Name the new one with --label-column.",
+    )
     yield ["--input", "*.none"], "No file matches *.none."
     yield ["--input", "good.csv", "table.xlsx"], "Cannot read table.xlsx: the name of an input file ends in .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq, .txt, also with .gz, .bz2, .zst, .lz4 behind it. Save the sheet as CSV UTF-8."  # fmt: skip
     yield ["--input", "no.parquet"], "Cannot read no.parquet: Parquet file size is 4 bytes, smaller than the minimum file footer (8 bytes)."  # fmt: skip
@@ -229,6 +197,7 @@ def test_bad_input_is_one_sentence(
 ) -> None:
     Path("good.csv").write_text("text\n12\n")
     Path("there.csv").touch()
+    Path("labelled.csv").write_text("text,label\n12,x\n")
     Path("table.xlsx").touch()
     Path("no.parquet").write_text("text")
     pq.write_table(pa.table({"text": [1]}), "numbers.parquet")
