@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -64,10 +65,6 @@ def _no_number(text: str) -> Any:
     raise ValueError(f"the number {shown(text)} is not finite, or too large")
 
 
-_BEYOND: Final = 2**1023
-"""From about here on, integers are too large for a float."""
-
-
 class Kind(NamedTuple):
     """What a value must be, in words, and whether one is."""
 
@@ -78,7 +75,8 @@ class Kind(NamedTuple):
 def number(low: float, high: float = math.inf) -> Kind:
     """Return the kind of the finite numbers from `low` to `high`."""
     words = f"a number of at least {low:g}" if high == math.inf else f"a number from {low:g} to {high:g}"
-    return Kind(words, lambda value: type(value) in (int, float) and low <= value <= high and value < _BEYOND)
+    largest = min(high, sys.float_info.max)
+    return Kind(words, lambda value: type(value) in (int, float) and low <= value <= largest)
 
 
 def listed(kind: Kind) -> Kind:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +24,6 @@ SEPARATOR: Final = "|"
 
 _EXACT: Final = 2**53
 """Up to here, floats are as exact as integers."""
-
-_BEYOND: Final = 2**1024
-"""From here on, integers are larger than any float, and JSON readers elsewhere take them for infinity."""
 
 
 def split_labels(cell: str) -> tuple[str, ...]:
@@ -52,10 +50,10 @@ def label_of(value: Any) -> str | None:
         value = value.item()  # a number of NumPy
     if isinstance(value, str):
         return value
-    if isinstance(value, float):
-        value = int(value) if value.is_integer() and abs(value) < _EXACT else value
-        return json.dumps(value) if abs(value) < float("inf") else None
-    return json.dumps(value) if isinstance(value, int) and abs(value) < _BEYOND else None
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        value = int(value)
+    # JSON readers elsewhere take integers that are larger than any float for infinity.
+    return json.dumps(value) if isinstance(value, int | float) and abs(value) <= sys.float_info.max else None
 
 
 def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
