@@ -54,7 +54,7 @@ def main(folder: str) -> int:
         draw(
             f"\nBuilt in {minutes:.1f} minutes: a classifier of {len(classifier.labels)} labels in ten languages, "
             f"trained on {classifier.training['training_texts']:,} short messages.",
-            Table("", ("file", "size", "verified on"), rows, frozenset({"size"}), boxed=False),
+            Table("", ("file", "size", "verified on"), rows, frozenset({"size"})),
             f"classifier-int8.tflite is right on {clean} of {evaluation.texts:,} test texts; on {few} when a fifth of the words "
             f"are mistyped, on {half} when half are.",
         )

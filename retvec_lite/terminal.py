@@ -1,16 +1,14 @@
-"""What people see in a terminal: progress of long work, and tables. rich draws both."""
+"""What people see in a terminal: progress of long work, which rich draws, and tables."""
 
 import contextlib
 import importlib.util
-import io
 import json
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is going on, how much is done, out of how much); with a sentence and (0, 0) for something to tell."""
@@ -177,60 +175,33 @@ class Table:
         columns: their names.
         rows: as many cells in each as there are columns.
         right: columns that are aligned right, by name.
-        boxed: whether lines are drawn around the cells.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: frozenset[str] = frozenset()
-    boxed: bool = True
 
 
 def draw(*parts: str | Table) -> str:
-    """Return lines of text and tables as one text, as wide as the terminal; without rich, plain columns.
+    """Return lines of text and tables as one text: columns two spaces apart, and a blank line before a title.
 
     Cells are shown as they are: labels and texts are data, never markup.
     """
-    if importlib.util.find_spec("rich") is None:
-        return "\n".join(printable(part) if isinstance(part, str) else _plain(part) for part in parts)
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    stream = io.StringIO()
-    console = Console(file=stream, width=shutil.get_terminal_size().columns, emoji=False, color_system=None)
+    lines: list[str] = []
     for part in parts:
         if isinstance(part, str):
-            console.print(Text(printable(part)), soft_wrap=True)
+            lines.append(printable(part))
             continue
-        style: dict[str, Any] = {"box": box.ROUNDED} if part.boxed else {"box": None, "padding": (0, 1, 0, 0)}
         if part.title:
-            # Not as rich's title, which is wrapped to the width of the table.
-            console.print(Text(one_line(part.title)), soft_wrap=True)
-        drawn = RichTable(**style)
-        for column in part.columns:
-            drawn.add_column(Text(column), justify="right" if column in part.right else "left")
-        for row in part.rows:
-            drawn.add_row(*(Text(printable(cell)) for cell in row))
-        console.print(drawn)
-    return stream.getvalue().rstrip("\n")
-
-
-def _plain(table: Table) -> str:
-    """Return a table as lines, its columns two spaces apart."""
-    rows = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    is_right = [column in table.right for column in table.columns]
-    lines = (
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, is_right, strict=True)
-        ).rstrip()
-        for row in rows
-    )
-    return "\n".join([one_line(table.title), *lines] if table.title else lines)
+            lines += [*([""] if lines else []), one_line(part.title)]
+        rows = [[printable(cell) for cell in row] for row in (part.columns, *part.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        align = [str.rjust if column in part.right else str.ljust for column in part.columns]
+        for row in rows:
+            cells = (put(cell, width) for put, cell, width in zip(align, row, widths, strict=True))
+            lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
 def margin(error: float) -> str:

@@ -243,7 +243,7 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
         title = row.recipe if row.signature == CLASSIFY else f"{row.recipe}\n{row.signature}"
         cells = [values.get(name, "") for name in _SHOWN]
         lines.append((title, f"{row.runtime}\n{row.version}".strip(), *cells, row.verdict))
-    return Table("", _COLUMNS, lines, boxed=False)
+    return Table("", _COLUMNS, lines)
 
 
 def short(value: object) -> str:
