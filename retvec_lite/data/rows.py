@@ -210,11 +210,13 @@ class Rows:
         likely = _sniffed(head, DELIMITERS[self._suffix], self._required)
         delimiter = delimiter or likely
         # Spaces before a quote are no part of the cell where a file has such quotes; elsewhere all spaces stay.
-        is_spaced = delimiter != " " and re.search(
-            rf'(?m)(^|{re.escape(delimiter)}) +"([^"]|"")*"\s*({re.escape(delimiter)}|$)', "".join(head)
-        )
+        mark = re.escape(delimiter)
+        spaced = re.search(rf'(?m)(?:^|{mark}) +"[^"]*(?:""[^"]*)*"(?={mark}|\r?$)', "".join(head))
         self._table = csv.reader(
-            itertools.chain(head, self._lines), delimiter=delimiter, skipinitialspace=bool(is_spaced), strict=True
+            itertools.chain(head, self._lines),
+            delimiter=delimiter,
+            skipinitialspace=spaced is not None and delimiter != " ",
+            strict=True,
         )
         try:
             header = _first_record(self._table)

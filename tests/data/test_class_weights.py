@@ -73,9 +73,6 @@ def test_wrong_weights_are_refused(given: Any, told: str) -> None:
         ("w.json", b'{"ham": 1', "not valid JSON"),
         ("w.json", b'{"ham": "1"}', "not '1'"),
         ("w.json", b'{"ham": 1e400, "spam": 1}', "the number '1e400' is not finite, or too large"),
-        ("w.json", b'{"ham": 1' + b"0" * 400 + b', "spam": 1}', "is not finite, or too large"),
-        ("w.json", b'{"ham": NaN, "spam": 1}', "the number 'NaN' is not finite"),
-        ("w.json", b"[" * 100_000, "it is nested too deep"),
         ("w.txt", b"ham 1", "ends in .json"),
     ],
 )
