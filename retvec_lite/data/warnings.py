@@ -3,14 +3,16 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from retvec_lite.contract import BLANK, INVISIBLE
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.normal_form import is_ignored
+
+T = TypeVar("T")
 
 _MANY: Final = 10
 """Labels with one text each that look like a column of texts; of fewer, texts may be missing."""
@@ -82,49 +84,60 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         >>> data_warnings(Dataset(("hi", "hi") * 5, ("a", "b") * 5, Path("d.csv")))
         ["1 text has several labels: 'hi' ('a', 'b')."]
     """
-    found = [*_left_out(training, *([] if validation is None else [validation]))]
-    swapped = _swapped_columns(training)
-    found += [swapped] if swapped else _contradictions(training)
-    found += [
-        *_single(training),
-        *_similar_labels(training),
-        *_missing(training),
-        *_quoted(training),
-        *_empty(training),
-    ]
-    return [*found, *_rare(training)] + ([] if validation is None else list(_seen(training, validation)))
+    parts = [training] if validation is None else [training, validation]
+    found = [f"{part.path}: {sentence}" for part in parts for sentence in part.left_out]
 
-
-def _left_out(*data: Dataset) -> Iterator[str]:
-    for part in data:
-        yield from (f"{part.path}: {sentence}" for sentence in part.left_out)
-
-
-def _single(data: Dataset) -> Iterator[str]:
-    if data.multi_label and all(len(labels) == 1 for labels in data.label_sets):
-        yield "Every text has exactly one label: without --multi-label, the classifier would know that."
-
-
-def _contradictions(data: Dataset) -> Iterator[str]:
     labels: dict[str, set[str]] = defaultdict(set)
-    for text, label in zip(data.texts, data.labels, strict=True):
+    for text, label in zip(training.texts, training.labels, strict=True):
         labels[text].add(label)
-    several = [text for text, found in labels.items() if len(found) > 1]
-    if several:
-        examples = [f"{_short(text)} ({', '.join(map(repr, sorted(labels[text])))})" for text in several[:_SHOWN]]
-        kind = "different labels in different rows" if data.multi_label else "several labels"
-        yield f"{_count(several, 'text has', 'texts have')} {kind}: {_listed(examples, several)}."
+    several = [text for text in labels if len(labels[text]) > 1]
+    if swapped := _swapped_columns(training):
+        found.append(swapped)
+    elif several:
+        kind = "different labels in different rows" if training.multi_label else "several labels"
+        examples = _listed(several, lambda text: f"{_short(text)} ({', '.join(map(repr, sorted(labels[text])))})")
+        found.append(f"{_count(several, 'text has', 'texts have')} {kind}: {examples}.")
 
-
-def _similar_labels(data: Dataset) -> Iterator[str]:
+    counts = Counter(label for names in training.label_sets for label in names)
+    if training.multi_label and all(len(names) == 1 for names in training.label_sets):
+        found.append("Every text has exactly one label: without --multi-label, the classifier would know that.")
     alike: dict[str, list[str]] = defaultdict(list)
-    for label in data.classes:
+    for label in training.classes:
         alike[_key(label)].append(label)
-    several = [found for found in alike.values() if len(found) > 1]
-    if several:
-        examples = [" and ".join(map(_with_code_points, found)) for found in several[:_SHOWN]]
+    if similar := [names for names in alike.values() if len(names) > 1]:
+        examples = _listed(similar, lambda names: " and ".join(map(_with_code_points, names)))
         what = "case, spaces, invisible characters or Unicode form"
-        yield f"Labels that differ only in {what}: {_listed(examples, several)}. Is each of them one label?"
+        found.append(f"Labels that differ only in {what}: {examples}. Is each of them one label?")
+
+    for what, cells in (("text", training.texts), ("label", counts.elements())):
+        if missing := [cell for cell in cells if cell.strip() in _MISSING]:
+            words = _listed(list(dict.fromkeys(missing)), repr)
+            found.append(
+                f"{_count(missing, f'{what} reads', f'{what}s read')} {words}, which programs write for a missing value. "
+                "If it is one, leave these rows out."
+            )
+
+    rows = list(zip(training.texts, training.labels, strict=True))
+    quoted = [row for row in rows if any(map(_SINGLE.fullmatch, row))]
+    if len(quoted) >= _QUOTED * len(rows):
+        found.append(
+            f"{len(quoted):,} of {len(rows):,} rows have a cell in single quotes, which are read as part of it: {_short(quoted[0][0])}. "
+            'Quote cells with ", or read them in Python with csv.reader(..., quotechar="\'").'
+        )
+    if empty := [row for row in rows if all(character in _UNSEEN for character in row[0])]:
+        examples = _listed(empty, lambda row: f"{_short(row[0])} ({row[1]!r})")
+        found.append(f"{_count(empty, 'text holds', 'texts hold')} nothing but invisible characters: {examples}.")
+
+    if rare := sorted((label for label in counts if counts[label] < _FEW), key=lambda label: (counts[label], label)):
+        examples = _listed(rare, lambda label: f"{label!r} ({counts[label]})")
+        found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {_FEW} texts: {examples}. Add some.")
+
+    if both := [text for text in dict.fromkeys(validation.texts if validation else ()) if text in labels]:
+        found.append(
+            f"{_count(both, 'validation text is', 'validation texts are')} in the training data as well, so accuracy will look "
+            f"too good: {_listed(both, _short)}."
+        )
+    return found
 
 
 def _key(label: str) -> str:
@@ -145,58 +158,12 @@ def _with_code_points(label: str) -> str:
     return repr(label) + (f" (with {', '.join(odd)})" if odd else "")
 
 
-def _missing(data: Dataset) -> Iterator[str]:
-    for what, cells in (("text", data.texts), ("label", [label for labels in data.label_sets for label in labels])):
-        counts = Counter(cell for cell in cells if cell.strip() in _MISSING)
-        if counts:
-            words = [repr(word) for word in counts]
-            rows = _count([*counts.elements()], f"{what} reads", f"{what}s read")
-            yield (
-                f"{rows} {_listed(words[:_SHOWN], words)}, which programs write for a missing value. "
-                "If it is one, leave these rows out."
-            )
-
-
-def _quoted(data: Dataset) -> Iterator[str]:
-    rows = [row for row in zip(data.texts, data.labels, strict=True) if any(map(_SINGLE.fullmatch, row))]
-    if len(rows) >= _QUOTED * len(data):
-        yield (
-            f"{len(rows):,} of {len(data):,} rows have a cell in single quotes, which are read as part of it: {_short(rows[0][0])}. "
-            'Quote cells with ", or read them in Python with csv.reader(..., quotechar="\'").'
-        )
-
-
-def _empty(data: Dataset) -> Iterator[str]:
-    rows = [row for row, text in enumerate(data.texts) if all(character in _UNSEEN for character in text)]
-    if rows:
-        examples = [f"{_short(data.texts[row])} ({data.labels[row]!r})" for row in rows[:_SHOWN]]
-        yield f"{_count(rows, 'text holds', 'texts hold')} nothing but invisible characters: {_listed(examples, rows)}."
-
-
-def _rare(data: Dataset) -> Iterator[str]:
-    counts = Counter(label for labels in data.label_sets for label in labels)
-    rare = sorted((label for label in counts if counts[label] < _FEW), key=lambda label: (counts[label], label))
-    if rare:
-        examples = [f"{label!r} ({counts[label]})" for label in rare[:_SHOWN]]
-        yield f"{_count(rare, 'label has', 'labels have')} fewer than {_FEW} texts: {_listed(examples, rare)}. Add some."
-
-
-def _seen(training: Dataset, validation: Dataset) -> Iterator[str]:
-    known = set(training.texts)
-    both = [text for text in dict.fromkeys(validation.texts) if text in known]
-    if both:
-        yield (
-            f"{_count(both, 'validation text is', 'validation texts are')} in the training data as well, so accuracy will look "
-            f"too good: {_listed([_short(text) for text in both[:_SHOWN]], both)}."
-        )
-
-
 def _count(found: Sequence[object], one: str, several: str) -> str:
     return f"{len(found):,} {one if len(found) == 1 else several}"
 
 
-def _listed(examples: Sequence[str], found: Sequence[object]) -> str:
-    return ", ".join(examples) + (" and more" if len(found) > len(examples) else "")
+def _listed(found: Sequence[T], show: Callable[[T], str]) -> str:
+    return ", ".join(map(show, found[:_SHOWN])) + (" and more" if len(found) > _SHOWN else "")
 
 
 def _short(text: str) -> str:
