@@ -157,7 +157,7 @@ def test_info_shows_the_signatures(main: Main, tiny_model: str, tmp_path: Path) 
     output = main("info", str(path))[1]
     for signature in SIGNATURES:
         assert re.search(
-            rf"{signature['name']} .*{signature['kind']} .*{signature['max_chars']} .*{signature['max_words']} ", output
+            rf"{signature['name']} .*{signature['kind']} .*{signature['max_chars']} .*{signature['max_words']}", output
         )
 
 
