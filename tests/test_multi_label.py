@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         use_few_edges(patch.setattr)  # with eight slots, all of them take minutes
         classifier.export(
-            place / "dist", formats=("tflite", "coreml"), recipes=("int8", "float32"), data=place / "data.csv"
+            place / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=place / "data.csv"
         )
         yield place
 
@@ -96,10 +96,10 @@ def test_golden_json_lists_labels(folder: Path, classifier: rl.Classifier) -> No
     cases = {case["name"]: case for case in golden["cases"]}
     assert cases["empty"]["labels"] == {key: [] for key in cases["empty"]["labels"]}
     thresholds = np.array(golden["decision"]["thresholds"])
-    clear = [case for case in golden["cases"] if case["text"] and case.get("labels", {}).get("float32")]
+    clear = [case for case in golden["cases"] if case["text"] and case.get("labels", {}).get("int8")]
     for case in clear:
-        reached = np.array(case["probabilities"]["float32"]) >= thresholds
-        assert case["labels"]["float32"] == [golden["labels"][column] for column in np.flatnonzero(reached)]
+        reached = np.array(case["probabilities"]["int8"]) >= thresholds
+        assert case["labels"]["int8"] == [golden["labels"][column] for column in np.flatnonzero(reached)]
     assert clear, "some golden text has a label"
 
 

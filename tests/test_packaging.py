@@ -123,7 +123,7 @@ def test_without_a_compiler_the_package_says_how_to_get_the_engine(wheel: Path, 
     assert done.returncode == 1 and done.stderr.endswith(f"RetvecLiteError: {NOT_BUILT}\n")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 def test_an_sdist_becomes_a_wheel_with_the_engine_for_this_machine_alone(built: Path, tmp_path: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")

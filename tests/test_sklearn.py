@@ -18,6 +18,8 @@ from retvec_lite.sklearn import RetvecClassifier
 
 TEXTS = np.array(["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 8)
 LABELS = np.array([7, 7, 30, 30] * 8)
+QUICK = {"head": "linear", "ngram_kb": 20, "meaning": "none"}
+"""Options that train in a second, where the network is not what a test is about."""
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +47,9 @@ def test_clone_and_parameters(fitted: RetvecClassifier) -> None:
 
 
 def test_cross_validation_and_grid_search() -> None:
-    scores = cross_val_score(RetvecClassifier(epochs=3), TEXTS, LABELS, cv=2)
+    scores = cross_val_score(RetvecClassifier(**QUICK), TEXTS, LABELS, cv=2)
     assert scores.shape == (2,) and (scores >= 0.75).all()
-    search = GridSearchCV(RetvecClassifier(), {"epochs": [3]}, cv=2, refit=False, error_score="raise")
+    search = GridSearchCV(RetvecClassifier(**QUICK), {"ngram_kb": [10]}, cv=2, refit=False, error_score="raise")
     assert search.fit(TEXTS, LABELS).best_score_ >= 0.75
 
 
@@ -72,7 +74,7 @@ def test_pipelines_tables_and_labels_of_other_types() -> None:
     frame = pd.DataFrame({"text": TEXTS, "label": LABELS})
     column = ColumnTransformer([("text", "passthrough", ["text"])])
     lower = FunctionTransformer(lambda texts: np.char.lower(np.asarray(texts, str)))
-    steps = [("column", column), ("lower", lower), ("classify", RetvecClassifier(epochs=3))]
+    steps = [("column", column), ("lower", lower), ("classify", RetvecClassifier(**QUICK))]
     model = Pipeline(steps).fit(frame, frame["label"] == 7)
     assert model.predict(frame.head(1)).dtype == bool and model.score(frame, frame["label"] == 7) == 1.0
 
@@ -80,10 +82,10 @@ def test_pipelines_tables_and_labels_of_other_types() -> None:
 def test_an_indicator_matrix_gives_several_labels_a_text() -> None:
     texts = ["wake me", "play a song", "wake me and play a song", "hello you"] * 6
     wanted = np.array([[1, 0, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0]] * 6)
-    model = RetvecClassifier(head="linear", ngram_kb=20).fit(texts, sparse.csr_matrix(wanted))
+    model = RetvecClassifier(**QUICK).fit(texts, sparse.csr_matrix(wanted))
     assert model.classes_.tolist() == [0, 1, 2]
     assert (model.predict(texts) == wanted).all() and model.score(texts, wanted) == 1.0
-    lists = RetvecClassifier(head="linear", ngram_kb=20, multi_label=True).fit(texts, wanted.tolist())
+    lists = RetvecClassifier(**QUICK, multi_label=True).fit(texts, wanted.tolist())
     assert lists.classes_.tolist() == [0, 1, 2] and (lists.predict(texts) == wanted).all()
     table = model.predict_proba(texts[:4])
     assert table.shape == (4, 3) and not table[:, 1].any() and table[2, [0, 2]].sum() > 1.0
@@ -91,7 +93,7 @@ def test_an_indicator_matrix_gives_several_labels_a_text() -> None:
 
 def test_labels_may_be_lists_where_texts_have_several() -> None:
     texts = ["wake me", "play a song", "wake me and play a song", "hello you"] * 6
-    model = RetvecClassifier(head="linear", ngram_kb=20, multi_label=True)
+    model = RetvecClassifier(**QUICK, multi_label=True)
     model.fit(texts, [["alarm"], "music", ["music", "alarm"], []] * 6)
     assert model.classes_.tolist() == ["alarm", "music"]
     assert model.predict(texts[:4]).tolist() == [[1, 0], [0, 1], [1, 1], [0, 0]]
@@ -99,7 +101,7 @@ def test_labels_may_be_lists_where_texts_have_several() -> None:
 
 def test_a_rejected_text_has_the_unknown_label_or_the_most_probable_one() -> None:
     texts, labels = [*TEXTS, "the moon is made of cheese", "who knows what this is"] * 2, [*LABELS, -1, -1] * 2
-    options = {"head": "linear", "ngram_kb": 20, "reject_at": 0.9}
+    options = {**QUICK, "reject_at": 0.9}
     model = RetvecClassifier(unknown_label=-1, **options).fit(texts, labels)
     assert model.classes_.tolist() == [-1, 7, 30] and model.classifier_.training["reject_at"] == 0.9
     assert model.predict(["?!", "wake me at six", "the moon is made of cheese"]).tolist() == [-1, 7, -1]
@@ -107,7 +109,7 @@ def test_a_rejected_text_has_the_unknown_label_or_the_most_probable_one() -> Non
     assert plain.classifier_.predict("?!", top=1)[0].label is None and plain.predict(["?!"])[0] in (7, 30)
 
 
-PARTS = [{"head": "linear", "ngram_kb": 20}, {"head": "pool", "ngram_kb": 0, "epochs": 8}]
+PARTS = [QUICK, {"head": "pool", "ngram_kb": 0, "epochs": 8}]
 
 
 @pytest.mark.parametrize("options", PARTS, ids=["linear part", "network"])
@@ -121,7 +123,7 @@ def test_the_weight_of_a_text_reaches_every_part(options: dict[str, object]) -> 
 
 
 def test_only_the_ratios_of_weights_matter_and_none_leaves_a_text_out() -> None:
-    model = RetvecClassifier(head="linear", ngram_kb=20)
+    model = RetvecClassifier(**QUICK, validation=0.25)
     wrong = ["track my order", "wake me at noon"]
     texts, labels = [*TEXTS, *wrong], [*LABELS, 7, 30]
 

@@ -101,11 +101,10 @@ def main() -> None:
     sys.exit(1 if faults or peak() > MOST_MEMORY else 0)
 
 
-def attack(files: int, seed: int, *, exports: bool = False, graphs: int = 1) -> tuple[Counter[str], list[str]]:
+def attack(files: int, seed: int, *, exports: bool = False) -> tuple[Counter[str], list[str]]:
     """Try hostile files; return how many had which end, and a line for each fault.
 
-    A trained classifier that was loaded is asked, which takes a second, if its number is a multiple of `graphs`; with `exports`,
-    each twentieth is exported and verified.
+    With `exports`, each twentieth trained classifier that was loaded is exported and verified.
     """
     draw = random.Random(seed)
     counts: Counter[str] = Counter()
@@ -119,11 +118,10 @@ def attack(files: int, seed: int, *, exports: bool = False, graphs: int = 1) -> 
             path = hostile.write(Path(folder) / str(number))
             try:
                 found = rl.load(path)
-                loaded += isinstance(found, Classifier)
+                loaded += path.is_dir()
                 show(path, found)
-                if not isinstance(found, Classifier) or loaded % graphs == 0:
-                    ask(found)
-                if exports and isinstance(found, Classifier) and loaded % 20 == 0:
+                ask(found)
+                if exports and path.is_dir() and loaded % 20 == 0:
                     export(found, Path(folder) / f"{number}-dist")
                 outcome = "answered"
             except RetvecLiteError as error:
@@ -137,9 +135,9 @@ def attack(files: int, seed: int, *, exports: bool = False, graphs: int = 1) -> 
     return counts, faults
 
 
-def show(path: Path, found: Any) -> None:
+def show(path: Path, found: Classifier) -> None:
     """Do all that tells about a file without asking it."""
-    if isinstance(found, Classifier):
+    if path.is_dir():
         str(found)
         model_card(report_of(found.model))
         found.model.to_bytes()
@@ -148,7 +146,7 @@ def show(path: Path, found: Any) -> None:
         json.dumps(info(path).to_dict(), allow_nan=False)
 
 
-def ask(found: Any) -> None:
+def ask(found: Classifier) -> None:
     """Ask a classifier, and raise AssertionError for what are no probabilities."""
     rows = found.probabilities(TEXTS)
     assert np.isfinite(rows).all(), "answers with NaN"

@@ -75,13 +75,15 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
     """Return the rows with `, earlier` after the head of those whose head has changed since they were measured.
 
-    Long trainings are not repeated for every change of a head. A row without head sizes counts as one of today's.
+    Long trainings are not repeated for every change of a head. A row without head sizes counts as one of today's, and sizes that are
+    no choice any more do not count.
     """
     marked = []
     for row in rows:
         head = HEADS.get(row["head"])
         sizes = row["settings"].get("head_sizes")
-        is_earlier = head is not None and sizes is not None and sizes != dataclasses.asdict(head())
+        today = dataclasses.asdict(head()) if head and sizes else {}
+        is_earlier = any(sizes.get(name) != size for name, size in today.items())
         marked.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
     return marked
 

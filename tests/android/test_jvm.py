@@ -66,14 +66,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_source_compiles_and_the_jvm_tests_pass(built: Path) -> None:
     for module in MODULES:
         name = "android-demo" if module == DEMO else module.name
         check_every_test_ran(built / name, module / ("app/src/test" if module == DEMO else "src/test"))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
     content = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
     native = {f"jni/{abi}/libretvec_lite.so" for abi in ABIS}
@@ -95,7 +95,7 @@ def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
             assert (place / f"{name}-{__version__}{suffix}").stat().st_size > 1000
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_litert_and_our_library_are_the_only_dependencies(built: Path) -> None:
     pom = "{http://maven.apache.org/POM/4.0.0}"
     brought = {}
@@ -111,7 +111,7 @@ def test_litert_and_our_library_are_the_only_dependencies(built: Path) -> None:
     assert "implementation(libs.litert)" in (LIBRARIES / "retvec-lite-litert/build.gradle.kts").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_app_that_names_the_published_libraries_gives_the_golden_answers(built: Path, tmp_path: Path) -> None:
     options = {
         "revision": __version__,

@@ -182,7 +182,7 @@ def test_bad_arguments_are_told_in_one_sentence(
     arguments: list[str],
     part: str,
 ) -> None:
-    for name in ("make_examples", "Ensemble"):
+    for name in ("make_plan", "fit_parts"):
         monkeypatch.setattr(train_module, name, lambda *args, **kwargs: pytest.fail("no work may be done"))
     before = sorted(tmp_path.iterdir())
     extra = [] if "--embedding" in arguments else ["--embedding", "raw"]

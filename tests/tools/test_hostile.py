@@ -30,15 +30,11 @@ def test_sound_files_of_the_generator_are_read(tmp_path) -> None:
     assert 5 < read < 40
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The engine does not compute")
 def test_hostile_files_end_in_an_answer_or_a_sentence() -> None:
     before = hostile.peak()
-    counts, faults = hostile.attack(300, seed=11, graphs=10_000)
+    counts, faults = hostile.attack(300, seed=11)
     assert faults == []
-    assert hostile.peak() - before < 300, "megabytes, when nothing of TensorFlow's is loaded"
+    assert hostile.peak() - before < 300, "megabytes"
     assert counts.total() == 300 and min(counts.values()) > 3 and len(counts) == 4
-
-
-@pytest.mark.slow
-def test_trained_folders_that_can_be_read_answer_with_probabilities() -> None:
-    counts, faults = hostile.attack(160, seed=12, graphs=8)
-    assert faults == [] and counts.total() == 160

@@ -28,8 +28,8 @@ SETTINGS = FitSettings(epochs=8, copies=2, batch_size=16, learning_rate=3e-3, dr
 SIZE = TableSize(32, 8, lean=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("head", ["rnn", pytest.param("bert", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("head", ["rnn", "bert"])
 def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, head: str) -> None:
     from benchmarks.systems.table_network import TABLE, load_table_classifier, same_label_in_file, train_table
 

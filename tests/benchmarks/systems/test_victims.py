@@ -138,7 +138,7 @@ def test_the_default_file_is_trained_once_for_the_same_texts(
         return Fake()
 
     monkeypatch.setattr(ours.rl, "train", train)
-    monkeypatch.setattr(ours.rl.Classifier, "load", lambda _: Fake())
+    monkeypatch.setattr(ours.rl, "load", lambda _: Fake())
     for _ in range(2):
         assert build_victim(DEFAULT_FILE, "whole", corpus, plan)(["ab", "a"]) == ["food", "play"]
     assert trainings == [(len(corpus.training) + len(corpus.validation), 0)]

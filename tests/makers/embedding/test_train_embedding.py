@@ -59,7 +59,7 @@ def test_the_card_tells_of_the_very_weights_in_the_file(whole: Path, list_file: 
     assert 0.3 < found < 1
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interrupted_run_ends_with_the_same_bytes(
     whole: Path, list_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,7 @@ def test_files_of_one_language_are_joined(tmp_path: Path) -> None:
     assert words.source == "xx.csv, xx.txt, yy.csv"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_model_card_lists_the_languages_of_the_words() -> None:
     card = (Path(retvec_lite.__file__).parent / "weights" / "README.md").read_text(encoding="utf-8")
     listed = {tag for line in card.splitlines() if line.startswith("- ") for tag in line.partition(": ")[2].split(", ")}

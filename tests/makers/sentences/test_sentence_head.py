@@ -30,7 +30,7 @@ def test_a_visit_brings_sentences_nearer_to_their_vectors() -> None:
     assert trainer.cosine(lesson, 0.0) > 0.8 and trainer.cosine(lesson, 0.5) > before + 0.3
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interrupted_run_ends_with_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teacher, "HELD_OUT", 256)
     monkeypatch.setattr("makers.sentences.learn._CHECKPOINT", 1)
