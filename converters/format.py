@@ -8,7 +8,7 @@ import hashlib
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -218,8 +218,7 @@ class Format(ABC):
             checks.append(Check("size", "file", size, recipe.size_limit + 1000 * (most - USUAL_KB)))
         values = {name: match.values for name, match in own.items()}
         oracle = Oracle(examiner.classifier, values, eight_bit=facts.eight_bit)
-        bounds = replace(recipe, parity_tolerance=facts.parity_tolerance)
-        runs = tuple(artifact.run(examiner, bounds, oracle))
+        runs = tuple(artifact.run(examiner, recipe.within(self.name), oracle))
         problem = None
         if not any(run.promised for run in runs):
             needed = describe_oldest_runtime(artifact.metadata)

@@ -4,7 +4,7 @@ A recipe changes the network only. The encoder computes with code points and sta
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from retvec_lite.errors import RetvecLiteError
@@ -43,7 +43,7 @@ class Recipe:
         bits: bits per weight.
         formats: name of a format that has the recipe -> what it means there. Arithmetic in 16 bits, as in an .mlpackage, alone moves
             values of the default embedding by up to 7e-3 and probabilities by up to 1.3e-3.
-        parity_tolerance: that of the format whose artifact is examined.
+        parity_tolerance: that of a format, see `within`; 0 before one is chosen.
         embedding_cosine: smallest mean cosine of the embeddings to those of the float32 weights; None: not checked.
         label_agreement: smallest share of real texts with the same label as under float32 weights; None: not checked.
         weight_bound: largest rounding error of a weight as a share of its tensor's largest: half of 1/127 and some room for a
@@ -62,6 +62,10 @@ class Recipe:
     weight_bound: float
     unclipped_bound: float
     oldest_runtime: tuple[str, str] = ("tflite-runtime", "2.14.0")
+
+    def within(self, format_name: str) -> "Recipe":
+        """Return the recipe with the bounds of a format that has it."""
+        return replace(self, parity_tolerance=self.formats[format_name].parity_tolerance)
 
     @property
     def size_limit(self) -> int | None:

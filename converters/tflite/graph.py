@@ -39,7 +39,7 @@ registered 10, and the convolutions at 6, not 7: the newest version is an int4 k
 custom and Flex operators, variables and hash tables (a frozen graph has none), control flow, random numbers, strings.
 """
 
-_OF_FOUR_BITS: Final[Mapping[str, int]] = {**ALLOWED, "FULLY_CONNECTED": 12, "DEQUANTIZE": 6}
+ALLOWED_INT4: Final[Mapping[str, int]] = {**ALLOWED, "FULLY_CONNECTED": 12, "DEQUANTIZE": 6}
 """What files of 4-bit weights may use as well: only current LiteRT computes these correctly."""
 
 NETWORK_INPUT: Final = "bits"
@@ -71,7 +71,7 @@ def operators(model: Any) -> list[tuple[str, int, int]]:
 
 def check_operators(model: Any, bits: int = 32) -> None:
     """Raise RetvecLiteError for operators that are not allowed in a file of weights with so many bits."""
-    allowed = _OF_FOUR_BITS if bits == 4 else ALLOWED
+    allowed = ALLOWED_INT4 if bits == 4 else ALLOWED
     refused = [
         f"{name} version {version} ({count}x)"
         for name, version, count in operators(model)

@@ -56,4 +56,4 @@ def test_a_project_that_cannot_be_written_is_one_sentence(project: Path) -> None
     (project / "app/src/test").write_text("a file where a folder belongs")
     with pytest.raises(RetvecLiteError, match=r"Cannot write .*golden\.json"):
         write_android_files(files, b"model", b"golden")
-    assert not files.model.exists()
+    assert not files[0].exists()

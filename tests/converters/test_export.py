@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from coreml_cases import needs_coremltools
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 from patience import PATIENCE
 
@@ -124,6 +123,7 @@ def test_an_app_can_test_itself_with_golden_json(runtime: str) -> None:
     program = """
 import json, sys
 from pathlib import Path
+import retvec_lite as rl
 golden = json.loads(Path(sys.argv[1], "golden.json").read_text(encoding="utf-8"))
 recipes = sys.argv[3:]
 for recipe in recipes:
@@ -136,7 +136,7 @@ for recipe in recipes:
         worst = max(abs(found - expected) for found, expected in pairs)
         assert worst <= golden["tolerance"][recipe], (recipe, case["name"], worst)
 """
-    recipes = [name for name, recipe in RECIPES.items() if runtime == "ai-edge-litert" or not recipe.dynamic]
+    recipes = [name for name in RECIPES if runtime == "ai-edge-litert" or not RECIPES[name].formats["tflite"].eight_bit]
     command = [sys.executable, "-c", program, str(POOL), runtime, *recipes]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -268,7 +268,6 @@ def test_a_format_that_refuses_does_not_keep_the_others_away(source: Path, monke
     }
 
 
-@needs_coremltools
 @pytest.mark.usefixtures("converted")
 def test_an_app_gets_nothing_where_its_file_fails(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (source / "app/src/main").mkdir(parents=True)
@@ -279,7 +278,7 @@ def test_an_app_gets_nothing_where_its_file_fails(source: Path, monkeypatch: pyt
 
     monkeypatch.setattr(tflite_format, "convert", refuse)
     with pytest.raises(rl.IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\.") as caught:
-        export(source, formats=["tflite", "coreml"], android=source)
+        export(source, formats=["tflite", "engine"], android=source)
     assert caught.value.report.android_files == ()
     assert not (source / "app/src/main/assets").exists()
 
@@ -307,10 +306,10 @@ def test_a_wrong_artifact_fails_with_its_worst_text_and_leaves_nothing(
 def test_being_stopped_leaves_nothing(
     source: Path, monkeypatch: pytest.MonkeyPatch, exception: type[BaseException] | BaseException
 ) -> None:
-    def stop(self: object) -> bytes:
+    def stop(report: object) -> bytes:
         raise exception
 
-    monkeypatch.setattr(export_module.Report, "to_json", stop)
+    monkeypatch.setattr(export_module, "report_json", stop)
     with pytest.raises((KeyboardInterrupt, RetvecLiteError), match=r"No room to write|^$"):
         export(source)
     assert leftovers(source) == []
@@ -419,16 +418,15 @@ def test_the_command_says_what_came_out(source: Path, capsys: pytest.CaptureFixt
     assert golden.read_bytes() == (dist / "golden.json").read_bytes()
 
 
-@needs_coremltools
 @pytest.mark.usefixtures("converted")
 def test_an_app_gets_the_answers_of_its_own_file_alone(source: Path) -> None:
     (source / "app/src/main").mkdir(parents=True)
     (source / "app/src/main/AndroidManifest.xml").write_text("<manifest/>")
-    export(source, formats=("tflite", "coreml"), android=source)
+    export(source, formats=("tflite", "engine"), android=source)
     both, own = (
         json.loads((source / name).read_bytes()) for name in ("dist/golden.json", "app/src/test/resources/golden.json")
     )
-    assert set(both["tolerance"]) == {"int8", "coreml-int8"}
+    assert set(both["tolerance"]) == {"int8", "engine-int8"}
     assert set(own["tolerance"]) == {"int8"}
     assert all(set(case["probabilities"]) == {"int8"} for case in own["cases"])
 

@@ -181,7 +181,7 @@ def test_a_power_makes_improbable_unknown_labels_count() -> None:
     assert set(dict(clear_answers(texts, table, LABELS, decision, 0.002))) == {0, 2}
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", CONFIGS[:-1])
 def test_long_texts_have_the_answer_of_their_windows(config: EncoderConfig) -> None:
     texts = golden_texts(config)
     tables = np.random.default_rng(2).dirichlet([0.4, 0.2, 0.4], len(texts)).astype(np.float32)

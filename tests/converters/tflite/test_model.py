@@ -14,10 +14,9 @@ from exported import DATA, EXPORTED
 from scripts import RUNTIMES, Run
 
 from retvec_lite.converters import tflite as model_module
-from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import find_signature, pack, promote_outputs, read_model, schema
 from retvec_lite.converters.tflite.examine import match_weights
-from retvec_lite.converters.tflite.graph import ALLOWED, check_operators, constants, operators, sizes
+from retvec_lite.converters.tflite.graph import ALLOWED, ALLOWED_INT4, check_operators, constants, operators, sizes
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
@@ -40,9 +39,7 @@ def plainly_packed(model: Any) -> bytes:
 
 def test_allowed_versions_are_known_to_the_runtime(pool: bytes, runtime: str, run: Run) -> None:
     """One model that registers every allowed operator at its newest version, and loads."""
-    newest = dict(ALLOWED)
-    if runtime == "ai-edge-litert":
-        newest |= RECIPES["int4"].newer_operators
+    newest = ALLOWED_INT4 if runtime == "ai-edge-litert" else ALLOWED
     model = read_model(pool)
     for name, version in newest.items():
         code = schema().OperatorCodeT()
