@@ -42,9 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     )
     with pytest.MonkeyPatch.context() as patch:
         use_few_edges(patch.setattr)  # with eight slots, all of them take minutes
-        classifier.export(
-            place / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=place / "data.csv"
-        )
+        classifier.export(place / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=place / "data.csv")
         yield place
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.class_weights import class_weights
+from retvec_lite.data.labels import class_weights
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.terminal import Progress, silent

@@ -38,7 +38,7 @@ class FitSettings:
         dropout: rate on the head's input and on the pooled text.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
         weight_decay: of AdamW (Loshchilov and Hutter 2019).
-        class_weights: how much the texts of each label count, see `data.class_weights`.
+        class_weights: how much the texts of each label count, see `data.labels`.
         seed: of everything random.
     """
 
