@@ -23,6 +23,7 @@ COMMANDS: Final = {
 """Command -> what it does."""
 
 _MODULES: Final = {
+    "export": "exported",
     "evaluate": "exported",
     "verify": "exported",
     "info": "exported",

@@ -188,7 +188,7 @@ def _load(system: str, folder: Path) -> Trained:
 
 def _settings(corpus: Corpus, plan: Plan) -> Any:
     """Return the product's own settings for so many texts."""
-    from retvec_lite.training.settings import recommended
+    from retvec_lite.training.plan import recommended
 
     chosen = {"seed": plan.seed} | ({"epochs": plan.epochs} if plan.epochs else {})
     return recommended(len(corpus.training), **chosen)

@@ -34,7 +34,7 @@ from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.network_part import run_epochs, schedule_for
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.plan import FitSettings
 
 TABLE: Final = "embedding/table"
 _SIZES: Final = (1, 8, 64, 256)

@@ -1,4 +1,4 @@
-"""The commands that show what a classifier is worth: `evaluate`, `info`, `verify` and `demo`."""
+"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `info` and `demo` show what they are worth."""
 
 import argparse
 
@@ -6,6 +6,8 @@ from retvec_lite.api import load
 from retvec_lite.classifier import Classifier
 from retvec_lite.cli import MODEL, load_quietly, png_file
 from retvec_lite.cli.options import add_options
+from retvec_lite.converters.format import ALL, FORMATS
+from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
 from retvec_lite.files import refuse_existing
 from retvec_lite.playground import demo
 from retvec_lite.terminal import json_line
@@ -91,4 +93,60 @@ def declare_demo(parser: argparse.ArgumentParser) -> None:
 def run_demo(args: argparse.Namespace) -> int:
     """Serve the playground until Ctrl-C, or write it as one HTML file."""
     demo(**vars(args))
+    return 0
+
+
+def declare_export(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "classifier",
+        metavar="DIR",
+        help="the folder that 'retvec-lite train' wrote, or language for the detector in the package",
+    )
+    parser.add_argument("--out", required=True, metavar="DIST", help="the folder to make")
+    parser.add_argument(
+        "--format",
+        "--formats",
+        dest="formats",
+        action="extend",
+        nargs="+",
+        metavar="NAME",
+        help=f"one or several of {', '.join([*FORMATS, ALL])} (default: tflite); coreml makes .mlpackages for iOS and macOS, engine .retvec files for the C engine",
+    )
+    parser.add_argument(
+        "--recipe",
+        "--recipes",
+        dest="recipes",
+        action="extend",
+        nargs="+",
+        choices=RECIPES,
+        metavar="NAME",
+        help=f"one or several (default: {DEFAULT_RECIPE}): "
+        + "; ".join(f"{recipe.name}: {recipe.formats['tflite'].description}" for recipe in RECIPES.values()),
+    )
+    add_options(
+        parser,
+        Classifier.export,
+        without=("self", "out", "formats", "recipes", "progress"),
+        android={"metavar": "PROJECT"},
+    )
+
+
+def run_export(args: argparse.Namespace) -> int:
+    """Export, and print what came out; what could not be made is an error behind it."""
+    from retvec_lite.converters.export import IncompleteExportError, export_model
+    from retvec_lite.model.weight_files import load_trained_model
+    from retvec_lite.terminal import watched
+
+    options = vars(args)
+    options["formats"] = args.formats or ["tflite"]
+    options["recipes"] = args.recipes or [DEFAULT_RECIPE]
+    model = load_trained_model(options.pop("classifier"))
+    try:
+        with watched(True) as progress:
+            report = export_model(model, **options, progress=progress)
+    except IncompleteExportError as error:
+        print(error.report)
+        raise
+    print(report)
     return 0

@@ -14,10 +14,10 @@ from retvec_lite.model.file_sizes import USUAL_KB, Shapes, estimate_files
 from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, LinearHead, PoolHead, ngram_shapes, word_dimension
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.runtime.retvec_file import ALIGN
-from retvec_lite.training.codebooks import codebooks_in, is_crowded
 from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.linear_model import codebooks_in, is_crowded
+from retvec_lite.training.plan import FEW
 from retvec_lite.training.request import Request
-from retvec_lite.training.settings import FEW
 
 _MOST_WEIGHTS: Final = 800_000
 """Bytes of weights without what words mean: then the int4 file of the head cnn with 150 labels is below 600 kB."""

@@ -14,7 +14,6 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
 from retvec_lite.ngrams import CODES, NgramConfig
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import Rows
 from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_features import (
@@ -25,9 +24,8 @@ from retvec_lite.training.linear_features import (
     fold_counts,
     mean_vectors,
 )
-from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, fit_linear
-from retvec_lite.training.plan import Fit, HeldOutLogits, Plan, held_out_logits
-from retvec_lite.training.settings import FEW, MANY
+from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, choose_codebooks, fit_linear, squeeze
+from retvec_lite.training.plan import FEW, MANY, Fit, HeldOutLogits, Plan, held_out_logits
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels

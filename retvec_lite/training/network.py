@@ -14,7 +14,7 @@ from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_f
 from retvec_lite.model.heads import HeadSpec, RnnHead
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.network_inputs import WordBatch, distinct_words, in_order, used_words
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.plan import FitSettings
 
 RateSchedule = Callable[[int], float]
 """The learning rate by step, counted from 0."""

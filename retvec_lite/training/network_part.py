@@ -15,9 +15,8 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOut, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork
 from retvec_lite.training.network_inputs import embed_words, epoch
-from retvec_lite.training.plan import Fit, Plan
+from retvec_lite.training.plan import Fit, FitSettings, Plan
 from retvec_lite.training.pretrained_part import PretrainedPart
-from retvec_lite.training.settings import FitSettings
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""

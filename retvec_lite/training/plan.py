@@ -1,17 +1,130 @@
-"""What a training chose, and what every part of a classifier does."""
+"""What a training chose: the settings that decide the weights, what is fitted to which texts, and what every part of a classifier does."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.model.heads import HeadSpec
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.labels import DEFAULT, ClassWeights
+from retvec_lite.model.heads import BertHead, HeadSpec, LinearHead, RnnHead
 from retvec_lite.model.pretrained_head import PretrainedHead
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.request import Request
+
+FEW: Final = 3_000
+"""Texts up to which they are cross-validated."""
+MANY: Final = 20_000
+"""Texts from which they keep a network from overfitting by themselves."""
+_MOST_SHOWN: Final = 270_000
+"""Texts that all epochs together show at most, below `MANY`: 30 epochs of 9,000."""
+_FEWEST_STEPS: Final = 480
+"""Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
+_FEWEST_SLOW_STEPS: Final = 1_200
+"""Steps at least of what learns slowly, see `recommended`."""
+_SLOW_HEADS: Final = (RnnHead.name, BertHead.name)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """What decides the weights, besides data, head and embedding. Chosen on validation splits only.
+
+    Attributes:
+        epochs: passes over the training texts at most.
+        patience: epochs without a better validation score after which training stops.
+        batch_size: texts a step.
+        learning_rate: peak of the head's cosine schedule.
+        typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
+        copies: differently written copies of the texts that the epochs take turns with.
+        linear_copies: how many of them the linear part learns from, see `LinearFitter.choose`.
+        refit: the linear part finally learns from the texts that were set aside as well, see `LinearFitter`.
+        dropout: rate on the head's input and on the pooled text.
+        label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
+        weight_decay: of AdamW (Loshchilov and Hutter 2019).
+        class_weights: how much the texts of each label count, see `data.labels`.
+        seed: of everything random.
+    """
+
+    epochs: int = 30
+    patience: int = 7
+    batch_size: int = 128
+    learning_rate: float = 2e-3
+    typo_rate: float = 0.4
+    copies: int = 6
+    linear_copies: int = 2
+    refit: bool = True
+    dropout: float = 0.4
+    label_smoothing: float = 0.1
+    weight_decay: float = 1e-2
+    class_weights: ClassWeights = DEFAULT
+    seed: int = 0
+
+    @property
+    def typos(self) -> dict[str, Any]:
+        """The arguments of `make_examples` and `augmented_copies` that say how texts are mistyped."""
+        return {"copies": self.copies, "typo_rate": self.typo_rate, "seed": self.seed}
+
+    def batch(self, texts: int) -> int:
+        """Return how many texts a step takes: as set, or a quarter of very few texts."""
+        return min(self.batch_size, max(1, texts // 4))
+
+    def steps(self, texts: int) -> int:
+        """Return how many optimizer steps all epochs take."""
+        return self.epochs * max(1, texts // self.batch(texts))
+
+
+def settings_for(texts: Dataset, request: Request) -> FitSettings:
+    """Return the recommended settings for some training texts, but for what was asked for.
+
+    Where every second copy is a translation, twice the epochs show as many of the others.
+    """
+    chosen = {name: getattr(request, name) for name in ("epochs", "typo_rate", "seed", "class_weights")}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    found = recommended(len(texts), multi_label=texts.multi_label, head=request.head, **given)
+    return dataclasses.replace(found, epochs=2 * found.epochs) if request.languages and not request.epochs else found
+
+
+def recommended(texts: int, *, multi_label: bool = False, head: str = "auto", **chosen: Any) -> FitSettings:
+    """Return the settings for so many training texts; `chosen` fields override them.
+
+    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
+
+    Networks beside n-grams need few steps at a high learning rate. Two kinds get more, because fewer were not measured: with deep
+    heads, and with several labels a text.
+    """
+    many, fewest = texts >= MANY, _FEWEST_STEPS
+    defaults: dict[str, Any] = {}
+    if many:
+        defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
+    if multi_label or head in _SLOW_HEADS:
+        fewest = _FEWEST_SLOW_STEPS
+        defaults |= {
+            "learning_rate": 4e-3 if multi_label else 1.5e-3,
+            "epochs": (16 if many else 30) * (1 + multi_label),
+            "patience": 6 if many else 10,
+            "batch_size": 64,
+        }
+    elif many:
+        defaults |= {"learning_rate": 3e-3, "epochs": 8}
+    elif texts <= FEW:
+        defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
+    else:
+        defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
+    if multi_label:
+        defaults |= {"class_weights": "none"}
+    found = FitSettings(**{**defaults, **chosen})
+    if head == LinearHead.name:
+        # The linear part reads no more, and there is no network.
+        found = dataclasses.replace(found, copies=min(found.copies, found.linear_copies))
+    if "epochs" in chosen:
+        return found
+    steps_an_epoch = found.steps(texts) // found.epochs
+    return dataclasses.replace(found, epochs=max(found.epochs, math.ceil(fewest / steps_an_epoch)))
+
 
 HeldOutLogits = Mapping[float, Floats]
 """Logits of the held-out texts by the way they are written (see `HeldOut`), float32 `[texts, classes]`, each by a fit that has not seen it."""

@@ -19,9 +19,8 @@ from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.network_inputs import embed_words
 from retvec_lite.training.network_part import NetworkPart
-from retvec_lite.training.plan import Fit, HeldOutLogits, Part, Plan, held_out_logits
+from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
 from retvec_lite.training.pretrained_part import PretrainedPart
-from retvec_lite.training.settings import MANY
 
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""

@@ -29,9 +29,8 @@ from retvec_lite.training.examples import Split, make_examples
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
-from retvec_lite.training.plan import Plan
+from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request
-from retvec_lite.training.settings import FEW, FitSettings, settings_for
 from retvec_lite.training.stacking import fit_parts
 from retvec_lite.training.thresholds import decide
 from retvec_lite.training.translation import Translation

@@ -17,7 +17,7 @@ from patience import PATIENCE
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.cli.export import declare_export
+from retvec_lite.cli.exported import declare_export
 from retvec_lite.converters import engine, verify
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module

@@ -18,9 +18,8 @@ from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.network_part import NetworkPart
-from retvec_lite.training.plan import Plan
+from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.request import Request, read_request
-from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.train import Trained
 
 Told = dict[str, list[tuple[int, int]]]

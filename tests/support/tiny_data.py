@@ -5,7 +5,7 @@ from pathlib import Path
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.plan import FitSettings
 
 WORDS = {
     "alarm": ("wake", "alarm", "clock", "目覚"),

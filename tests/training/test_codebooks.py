@@ -9,13 +9,12 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, ngram_logits
-from retvec_lite.training import budget, codebooks, linear_part
+from retvec_lite.training import budget, linear_model, linear_part
 from retvec_lite.training.budget import Budget
-from retvec_lite.training.codebooks import choose_codebooks, squeeze
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features, NgramCounts
-from retvec_lite.training.linear_model import LinearModel
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.linear_model import LinearModel, choose_codebooks, squeeze
+from retvec_lite.training.plan import FitSettings
 
 RNG = np.random.default_rng(3)
 TABLE = RNG.normal(0, 1, (PRIME, 3)).astype(np.float32)
@@ -122,7 +121,7 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room
 ) -> None:
     monkeypatch.setattr(budget, "FEW", few)
     monkeypatch.setattr(budget, "_MANY_LABELS", many_labels)
-    monkeypatch.setattr(codebooks, "_CROWDED", crowded)
+    monkeypatch.setattr(linear_model, "_CROWDED", crowded)
     monkeypatch.setattr(Budget, "buckets", lambda *_: buckets)
     training = tiny_dataset(9)
     data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)

@@ -12,7 +12,7 @@ from modeling_cases import SMALL_HEADS
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.network_inputs import WordBatch
 from retvec_lite.training.network_part import cosine_schedule
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.plan import FitSettings
 
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:

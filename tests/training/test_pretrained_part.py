@@ -18,10 +18,9 @@ from retvec_lite.model.weight_files import load_default_embedding
 from retvec_lite.training import stacking
 from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.plan import Plan
+from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.pretrained_part import PretrainedPart
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.stacking import Mix
 from retvec_lite.training.train import Trained
 

@@ -20,7 +20,7 @@ from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, lo
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import VALIDATION_RATES
-from retvec_lite.training.settings import FEW, recommended
+from retvec_lite.training.plan import FEW, recommended
 from retvec_lite.training.train import Trained
 
 

@@ -28,8 +28,8 @@ from retvec_lite.training import stacking
 from retvec_lite.training import train as trainer
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearPart
+from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.settings import FitSettings
 from retvec_lite.training.train import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.data.sets import Corpus
 from benchmarks.systems.vectorizers import TableSize, Whitespace
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training.settings import FitSettings
+from retvec_lite.training.plan import FitSettings
 
 WORDS = {"food": ("bread", "cheese", "apple", "soup"), "play": ("music", "song", "radio", "guitar")}
 
