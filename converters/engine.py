@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats, bits
+from retvec_lite.contract import Floats, Ints, bits
 from retvec_lite.converters.format import Contents, Draft, Format, OpenArtifact, details, require_origin
 from retvec_lite.converters.parity import Difference, RuntimeResult, bounded
 from retvec_lite.converters.parity.examiner import MEANING, Examiner, place
@@ -199,7 +199,7 @@ def _examine(examiner: Examiner, engine: IsolatedEngine, recipe: Recipe, oracle:
         if has_words:
             texts += _text_embeddings(engine, part, oracle, has_meaning)
     if has_words:
-        stages.compare_encoding(_inner(engine, examiner.edges, oracle), examiner.edges)
+        stages.compare_encoding(_encoding(engine.words(examiner.edges.rows)[0]), examiner.edges)
     whole = examiner.golden + examiner.real
     table = engine.probabilities(whole.rows)
     checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]
@@ -212,11 +212,12 @@ def _inner(engine: IsolatedEngine, part: Sample, oracle: Oracle) -> dict[str, np
     """Return words, bits and embeddings of texts, as the graph's inner tensors. The engine computes none for empty slots."""
     words, embeddings = engine.words(part.rows)
     right = np.stack([oracle.embeddings(slots)[0] for slots in words])
-    return {
-        "words": words,
-        "bits": np.stack([bits(slots) for slots in words]),
-        "embedding": np.where(words[:, :, :1] != 0, embeddings, right),
-    }
+    return {**_encoding(words), "embedding": np.where(words[:, :, :1] != 0, embeddings, right)}
+
+
+def _encoding(words: Ints) -> dict[str, np.ndarray[Any, Any]]:
+    """Return words and bits, which the engine adds up without writing them down."""
+    return {"words": words, "bits": np.stack([bits(slots) for slots in words])}
 
 
 def _text_embeddings(engine: IsolatedEngine, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:

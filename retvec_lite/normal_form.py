@@ -331,7 +331,7 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     """Apply rules 2d and 2e."""
     letters = [False, False, *map(is_letter, chars), False, False]
     reads = [False, False, *(is_letter(code) or chr(code) in _DIGITS for code in chars), False, False]
-    kinds = [_SIGN if ranges_hold((*SIGNS, *SYMBOLS), code) else code for code in chars]
+    kinds = [_SIGN if _is_sign(code) else code for code in chars]
     # The two places before and after one, and itself.
     between = {place for place in range(len(chars)) if reads[place : place + 5] == [False, True, False, True, False]}
     of_letters = {place for place in between if letters[place + 1] and letters[place + 3]}
@@ -345,12 +345,17 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     dropped |= {
         place
         for place, code in enumerate(chars)
-        if ranges_hold(SYMBOLS, code) and letters[place + 1] and letters[place + 3]
+        if letters[place + 1] and letters[place + 3] and ranges_hold(SYMBOLS, code)
     }
     for place, code in enumerate(chars):
         repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code)
         if not repeats and place not in dropped:
             yield code
+
+
+@functools.cache
+def _is_sign(code: int) -> bool:
+    return ranges_hold((*SIGNS, *SYMBOLS), code)
 
 
 def _order(code: int, unspaced: Sequence[Ranges]) -> tuple[int, int]:

@@ -70,14 +70,6 @@ class Worker:
     """A process that runs one function after the other."""
 
     def __init__(self) -> None:
-        self._start()
-
-    def restart(self) -> None:
-        """Start another process in the place of one that failed."""
-        self.stop()
-        self._start()
-
-    def _start(self) -> None:
         self._process = subprocess.Popen(
             worker_command(),
             stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Export small classifiers with a table of meaning: `meaning_export.py FOLDER`; a folder of files for each."""
+"""Export small classifiers that read meaning or n-grams alone: `meaning_export.py FOLDER NAME...`; a folder of files for each."""
 
 import dataclasses
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from few_edges import use_few_edges
 from meaning_cases import table
 from modeling_cases import SMALL_HEADS, random_classifier
-from standin import ngram_weights, snapped
+from standin import ngram_weights, ngrams_alone, snapped
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import export_model
@@ -51,9 +51,9 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
     found: dict[str, tuple[TrainedModel, dict[str, object]]] = {
         "pool": (pool, {"recipes": ["float32", "int8"], "embed": True}),
         "package": (pool, {"recipes": ["int8"], "formats": ["coreml"]}),
-        "small": (pool, {"recipes": ["int4", "int8"]}),
         "several": (several, {"recipes": ["int8"]}),
-        "alone": (alone, {"recipes": ["int8"], "formats": ["all"]}),
+        "alone": (alone, {"recipes": ["int8", "int4"], "formats": ["all"]}),
+        "ngrams": (ngrams_alone(), {"recipes": ["float32", "int8", "int4"]}),
     }
     for head in SMALL_HEADS[1:4]:
         model = random_classifier(head, meaning=True, config=CONFIG)
@@ -63,5 +63,6 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
 
 if __name__ == "__main__":
     use_few_edges()  # tests verify the files again
-    for name, (model, options) in classifiers().items():
+    for name in sys.argv[2:]:
+        model, options = classifiers()[name]
         export_model(model, Path(sys.argv[1], name), **options)  # type: ignore[arg-type]

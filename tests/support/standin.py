@@ -39,6 +39,7 @@ NGRAMS = {
     "raw": NgramConfig(buckets=512, longest=6, shortest=3, codebooks=2),
     "ngrams": NgramConfig(buckets=768, longest=5, codebooks=3, rank=6),
 }
+RANKED = NgramConfig(buckets=300, longest=5, rank=4, plain_letters=True)
 TEXTS = (
     "where is my parcle?",
     "",
@@ -75,6 +76,14 @@ def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> Tr
     if ngrams is not None:
         weights |= ngram_weights(ngrams, len(LABELS))
     return TrainedModel(config, head, LABELS, weights, {"kind": "dense"}, {}, ngrams)
+
+
+def ngrams_alone() -> TrainedModel:
+    """One that reads no words, with a rank."""
+    model = classifier("ngrams")
+    return dataclasses.replace(
+        model, weights=ngram_weights(RANKED, len(LABELS)), ngrams=RANKED, embedding={"name": "none"}
+    )
 
 
 def ngram_weights(config: NgramConfig, classes: int) -> dict[str, np.ndarray]:
