@@ -94,7 +94,7 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
         >>> from retvec_lite.arguments import described
         >>> from retvec_lite.data.typos import mistype
         >>> described(mistype)["seed"]
-        'of the typos'
+        'an integer, or a generator to go on drawing from'
     """
     _, _, rest = (inspect.getdoc(function) or "").partition("\nArgs:\n")
     found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", rest.partition("\n\n")[0], re.MULTILINE)

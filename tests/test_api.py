@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from api_folder import ApiFolder, english
 from command_line import write_table
+from few_edges import use_few_edges
 
 import retvec_lite as rl
 from retvec_lite.arguments import described
@@ -23,6 +24,10 @@ from tools import hostile
 
 TEXTS = ["wake me at six", "alarm at noon please", "where is my parcel", "track my order now"] * 6
 LABELS = ["alarm", "alarm", "delivery", "delivery"] * 6
+
+
+QUICK = {"head": "linear", "meaning": "none", "validation": 0.25}
+"""Options that train in a second, where the network is not what a test is about."""
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +51,8 @@ def test_texts_may_be_lists_arrays_and_series(trained: rl.Classifier) -> None:
     for texts in (tuple(TEXTS[:4]), np.array(TEXTS[:4]), np.array(TEXTS[:4], object), series):
         assert np.array_equal(trained.probabilities(texts), expected)
     frame = pd.DataFrame({"text": TEXTS, "label": LABELS})
-    for texts, labels in ((frame["text"], frame["label"]), (np.array(TEXTS), np.array(LABELS))):
-        assert rl.train(texts, labels, epochs=4, seed=3).model.to_bytes() == trained.model.to_bytes()
+    same = [(TEXTS, LABELS), (frame["text"], frame["label"]), (np.array(TEXTS), np.array(LABELS))]
+    assert len({rl.train(texts, labels, **QUICK).model.to_bytes() for texts, labels in same}) == 1
 
 
 def test_evaluate_gives_the_typo_curve(trained: rl.Classifier, tmp_path: Path) -> None:
@@ -75,7 +80,7 @@ def test_a_saved_classifier_comes_back(trained: rl.Classifier, tmp_path: Path) -
 def test_confusions_come_back_too(tmp_path: Path) -> None:
     wrong = {"alarm": "delivery", "delivery": "alarm"}
     validation = (TEXTS, [wrong.get(label, label) for label in LABELS])
-    classifier = rl.train(TEXTS, LABELS, head="linear", validation=validation, out=tmp_path / "saved")
+    classifier = rl.train(TEXTS, LABELS, **{**QUICK, "validation": validation}, out=tmp_path / "saved")
     assert ["alarm", "delivery"] in [pair[:2] for pair in classifier.training["confusions"]]
     assert set(classifier.training) <= set(hostile.FACTS), "`make attack` must know all that a training writes down"
     loaded = rl.load(tmp_path / "saved")
@@ -178,26 +183,28 @@ def test_the_second_of_two_trainings_into_one_folder_is_told_at_once(tmp_path: P
             with pytest.raises(
                 rl.RetvecLiteError, match=r"^Another process is writing .*out\. Wait until it has finished"
             ):
-                rl.train(TEXTS, LABELS, epochs=1, out=out, progress=lambda *_: pytest.fail("it has begun to train"))
+                rl.train(TEXTS, LABELS, **QUICK, out=out, progress=lambda *_: pytest.fail("it has begun to train"))
             told.append(True)
 
-    first = rl.train(TEXTS, LABELS, epochs=1, out=out, progress=second)
+    first = rl.train(TEXTS, LABELS, **QUICK, out=out, progress=second)
     assert told and rl.load(out).labels == first.labels
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path: Path) -> None:
+def test_from_texts_to_a_verified_file_and_back(
+    api_folder: ApiFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_few_edges(monkeypatch.setattr)
     classifier = rl.load(api_folder.classifier)
     assert isinstance(classifier, rl.Classifier)
     # Of the starter data's ten languages this classifier knows one: ties elsewhere say nothing about rounding.
-    texts = english("test")
-    data = write_table(tmp_path / "test.csv", list(zip(texts.texts, texts.labels, strict=True)))
+    test = english("test")
+    data = write_table(tmp_path / "test.csv", list(zip(test.texts, test.labels, strict=True))[::4])
     exported = classifier.export(tmp_path / "dist", formats="all", recipes=("int8",), data=data)
     assert exported.ok and len(exported.files) == 3 and "classifier-int8.tflite" in str(exported)
     verification = rl.verify(tmp_path / "dist", data=data)
     assert verification.ok and not verification.worst and len(verification.rows) >= 3
     assert "int8" in str(verification)
-    test = english("test")
     on_litert = rl.load(tmp_path / "dist" / "classifier-int8.tflite")
     tolerance = RECIPES["int8"].formats["engine"].parity_tolerance
     assert on_litert.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=tolerance)
