@@ -72,7 +72,7 @@ def train(
         head: linear (fitted in seconds), pool (small and fast), cnn, rnn or bert (these see word order) (default: chosen by the data).
         embedding: word embedding: a file, or raw for bits alone (default: the built-in one).
         ngram_kb: kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none).
-        meaning: what words mean: a file of `retvec-lite pretrain-meaning`, or none (default: the built-in one if a fifth of the texts are
+        meaning: what words mean: a file of `python -m makers.meaning`, or none (default: the built-in one if a fifth of the texts are
             in its language); n-grams read it too, and it is left out where it does not help.
         languages: other languages that the classifier shall know besides that of the texts, such as de,es,fr (in Python a list), by what
             words mean.
