@@ -115,7 +115,7 @@ def train(
         if "tensorflow" not in sys.modules:
             report(LOADING, 0, 0)
         load_tensorflow()
-        from retvec_lite.training.train import train as fit_classifier
+        from retvec_lite.training.train import fit_classifier
 
         if out is None:
             return Classifier(*fit_classifier(request, progress=report))

@@ -17,8 +17,8 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
+from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
-from retvec_lite.training.translation import Translation
 
 Rows = npt.NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""What words mean, in a training: in which language, which words there is room for, and what each text's words say together.
+"""What words mean, in a training: which words there is room for, and what each text's words say together.
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
 come with the words that are like those of the texts. Words of more than eight bytes, and those of two tables, are coded again, see
@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import sparse
 
-from retvec_lite.contract import Floats, Ints, codepoints
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import (
     DIMENSION,
@@ -31,26 +31,16 @@ from retvec_lite.meaning import (
     word_limit,
     word_vectors,
 )
-from retvec_lite.model.meaning_file import MeaningFile, language_file
+from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.product_codes import Codes
-from retvec_lite.model.reference_network import shares
-from retvec_lite.model.weight_files import load_trained_model
-from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold, ngram_logits
+from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold
 from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.languages import directions
 from retvec_lite.training.meaning_table import build_table, fitting_codes, side_by_side, table_bytes, text_meanings
 from retvec_lite.training.reading import Places, Ragged, TextReader
-from retvec_lite.training.request import Request
-from retvec_lite.training.translation import directions
-from retvec_lite.windows import cut_windows
 
 _KEYS: Final = 2
 """Keys a word."""
-
-_LEAST_SHARE: Final = 0.2
-"""Share of the texts in a language from which its words count."""
-
-_TEXTS_TOLD: Final = 200
-"""Texts whose language is told: so many tell a share of a fifth to 3 %."""
 
 LEAST_WORDS: Final = 1_000
 """Words that each of several languages has at least."""
@@ -67,8 +57,6 @@ _AT_ONCE: Final = 1024
 _LOOK_UPS_AT_ONCE: Final = 2**15
 
 _CODEBOOK_BYTES: Final = CODES * DIMENSION
-
-_DETECTOR: Final = "language"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,65 +96,6 @@ class MeaningPart:
             return Ragged(known[of_runs.items], of_runs.counts)
 
         return functools.cache(look_up)
-
-
-def choose_language(
-    meanings: Sequence[MeaningFile | str], texts: Sequence[str], request: Request
-) -> tuple[MeaningFile | None, dict[str, Any]]:
-    """Return the file of the language that most of the texts are in, from files and tags; a file that was named is taken as it is.
-
-    Returns:
-        None where less than a fifth of the texts are in a language of the files; and what the report says of the choice.
-    """
-    if not meanings:
-        return None, {}
-    if request.meaning != "auto":
-        return language_file(meanings[0]), {}
-    languages = language_shares(texts, request.seed)
-    tags = [meaning if isinstance(meaning, str) else meaning.language for meaning in meanings]
-    share, place = max((languages.get(tag, 0.0), -place) for place, tag in enumerate(tags))
-    if share >= _LEAST_SHARE:
-        return language_file(meanings[-place]), {"share_of_texts": round(share, 3)}
-    known = tags[0] if len(tags) == 1 else "any language with a table of meanings"
-    return None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"}
-
-
-def other_languages(source: MeaningFile | None, files: Sequence[MeaningFile]) -> Sequence[MeaningFile]:
-    """Return the files of the languages that no text needs to be in, without that of the texts.
-
-    Raises:
-        RetvecLiteError: where the texts are in a language without a file, or the files were not made to go together.
-    """
-    if files and source is None:
-        raise RetvecLiteError(
-            "languages needs texts in a language with a built-in table, of which there are none here: leave it out."
-        )
-    others = [file for file in files if source and file.language != source.language]
-    for file in others:
-        if source and not np.array_equal(file.codebooks, source.codebooks):
-            raise RetvecLiteError(
-                f"The meanings of {file.language} were not learned in the space of those of {source.language}: "
-                f"their numbers do not say the same. Leave {file.language} out of languages."
-            )
-    return others
-
-
-def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
-    """Return the share of the texts in each language by its tag, as the packaged detector tells from some; texts in none do not count."""
-    detector = load_trained_model(_DETECTOR)
-    assert detector.ngrams is not None
-    rows = np.random.default_rng(seed).permutation(len(texts))[:_TEXTS_TOLD]
-    chosen = [cut_windows(texts[row], detector.encoder)[0] for row in rows.tolist()]
-    # Compiling a graph would take longer than the reference does.
-    logits = [
-        ngram_logits(codepoints(text, detector.encoder.max_chars), detector.encoder, detector.ngrams, detector.weights)
-        for text in chosen
-    ]
-    table = shares(np.stack(logits), detector.multi_label)
-    unknown = detector.decision.unknown(chosen, table, detector.labels)
-    columns = np.array(detector.decision.columns(detector.labels))
-    best = columns[table[:, columns].argmax(axis=1)[~unknown]]
-    return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
 
 
 def make_part(

@@ -1,8 +1,21 @@
 """Training, from labelled texts to a trained model, told in order.
 
+What becomes of a text on the way, and where:
+
+    str, learned from or held out              divide, here
+    copies: mistyped, disguised, translated    examples.py, with data/typos.py, data/disguises.py, languages.py
+    normal form (NFC, cut to max_chars), runs  reading.py, by the C engine
+    words as ids, counts of n-grams            reading.py, linear_features.py
+    what its words mean together               meaning_part.py, meaning_table.py
+    word vectors, a sentence vector            network_inputs.py, pretrained_part.py
+    logits of each part                        linear_part.py (solved by linear_model.py), network_part.py
+    logits of the classifier                   stacking.py
+    a label, several, or none                  thresholds.py
+
 Few texts are cross-validated: every text is predicted by a model that has not seen it, what network and linear part count is
 learned from these predictions, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to
-decide; the linear part, which is quickly fitted again, then learns from that tenth as well.
+decide; the linear part, which is quickly fitted again, then learns from that tenth as well. Of a long text, training reads the
+beginning; windows are for answers alone.
 """
 
 import contextlib
@@ -10,7 +23,7 @@ import dataclasses
 import functools
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,20 +33,20 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.meaning_file import packaged_requests
+from retvec_lite.model.meaning_file import MeaningFile, packaged_requests
 from retvec_lite.model.pretrained_head import packaged_head
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
-from retvec_lite.training.examples import Split, make_examples
+from retvec_lite.training.examples import Split, TrainingData, make_examples
+from retvec_lite.training.languages import Language, Translation, choose_language, other_languages
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
-from retvec_lite.training.meaning_part import MeaningPart, choose_language, make_part, other_languages
+from retvec_lite.training.meaning_part import make_part
 from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import fit_parts
 from retvec_lite.training.thresholds import decide
-from retvec_lite.training.translation import Translation
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
@@ -42,14 +55,14 @@ _TOLD_BY_ONE_TABLE: Final = 2
 """Labels up to which few texts read the usual table of meaning alone (docs/meaning.md)."""
 
 
-class Trained(NamedTuple):
+class Outcome(NamedTuple):
     """A trained model and its validation scores at each share of mistyped words."""
 
     model: TrainedModel
     validation: Mapping[float, Evaluation]
 
 
-def train(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:
+def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Outcome:
     """Train a classifier.
 
     Options that are None follow the number of texts, see `recommended`; `settings`, for experiments, replace that choice and what the
@@ -93,71 +106,95 @@ def train(request: Request, *, settings: FitSettings | None = None, progress: Pr
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning and stack.reads_meaning else None,
     )
-    return Trained(model, judged.scores)
+    return Outcome(model, judged.scores)
 
 
 def make_plan(request: Request, fixed: FitSettings | None = None, progress: Progress = silent) -> Plan:
-    """Divide the texts, write copies of them, read them all, and choose all that follows; arguments and errors as of `train`."""
-    # Which texts are learned from, and which are held out.
-    training, validation, folds, refit = request.training, request.validation, [], False
-    seed = fixed.seed if fixed else request.seed
-    if validation is None and len(training) <= FEW:
-        validation, folds = training, choose_folds(training, seed)
-    elif not isinstance(validation, Dataset):
-        # Set aside here, and not by the user: learned from in the end.
-        training, validation = split(training, 0.1 if validation is None else validation, seed)
-        refit = True
-
-    # Their language, copies of them, mistyped, disguised and translated, and all of them read by the engine.
+    """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
+    training, held_out = divide(request, fixed.seed if fixed else request.seed)
     settings = fixed or settings_for(training, request)
-    source, facts = choose_language(request.meanings, training.texts, request)
-    others = other_languages(source, request.languages)
-    embedding = request.embedding.weights if request.embedding else {}
+    language = choose_language(request.meanings, training.texts, request)
+    others = other_languages(language.source, request.languages)
     data = make_examples(
         training,
-        validation,
+        held_out.texts,
         **settings.typos,
-        translation=Translation(source, others) if source and others else None,
-        folds=folds,
-        refit=refit,
+        translation=Translation(language.source, others) if language.source and others else None,
+        folds=held_out.folds,
+        refit=held_out.refit,
         word_length=request.embedding.word_length if request.embedding else EncoderConfig.word_length,
         progress=progress,
     )
+    budget = Budget.of(request, data)
+    plan = choose_parts_of_file(request, budget, data, settings, language, others)
+    shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
+    sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
+    progress(describe_sizes(sizes), 0, 0)
+    return plan
+
+
+class HeldOutTexts(NamedTuple):
+    """Texts to be tested on; the folds, where they are the training texts; whether they are learned from in the end."""
+
+    texts: Dataset
+    folds: Sequence[Split] = ()
+    refit: bool = False
+
+
+def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
+    """Return the texts to learn from, and those to be tested on.
+
+    Raises:
+        RetvecLiteError: for a share that leaves no texts.
+    """
+    training, validation = request.training, request.validation
+    if isinstance(validation, Dataset):
+        return training, HeldOutTexts(validation)
+    if validation is None and len(training) <= FEW:
+        return training, HeldOutTexts(training, choose_folds(training, seed))
+    training, validation = split(training, 0.1 if validation is None else validation, seed)
+    return training, HeldOutTexts(validation, refit=True)
+
+
+def choose_parts_of_file(
+    request: Request,
+    budget: Budget,
+    data: TrainingData,
+    settings: FitSettings,
+    language: Language,
+    others: Sequence[MeaningFile],
+) -> Plan:
+    """Choose the parts that fit into the file: what words mean, the head, and n-grams in what is left.
+
+    Raises:
+        RetvecLiteError: where nothing fits into `request.max_kb`.
+    """
+    source, facts = language.source, language.facts
+    count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]))
 
     # The pre-trained head of the language, for few texts with one label each, unless another network is asked for.
     few = len(data.clean) <= FEW and not (data.scheme.multi_label or data.is_translated)
     usual = request.head == "auto" and request.epochs is None
-    pretrained = packaged_head(source.language) if few and usual and source else None
-    if pretrained and not (request.embedding and pretrained.embedding == request.embedding.digest):
-        pretrained = None
-
-    # Words whose meaning the file has room for. Requests help except with two labels: there the usual table alone tells spam better.
-    budget = Budget.of(request, data)
-    count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]))
-    meaning: MeaningPart | None = None
+    known = packaged_head(source.language) if few and usual and source else None
+    pretrained = known if known and request.embedding and known.embedding == request.embedding.digest else None
     spec = pretrained.head if pretrained else None
+
+    # Words whose meaning there is room for. Requests help except with two labels: there the usual table alone tells spam better.
     if source:
         reads_requests = pretrained and request.meaning == "auto" and len(data.labels) > _TOLD_BY_ONE_TABLE
         requests = packaged_requests(source.language) if reads_requests else None
         kilobytes = choose_meaning_kb(budget, data, request.head, count, len(others), spec)
         meaning, more = make_part(source, data, kilobytes, others, settings.seed, requests)
         facts = {**facts, **more}
-
-    # The head, and n-grams in what is left. What words mean is read beside n-grams, and gives way where it leaves them no room.
-    head, buckets = None, 0
-    if meaning:
         with contextlib.suppress(RetvecLiteError):
             head, buckets = choose_parts(budget, data, request.head, count, meaning.config, spec)
-        if not buckets:
-            meaning, facts = None, {**facts, "left_out": "the file has no room for it"}
-    if head is None or not buckets:
-        pretrained = None
-        head, buckets = choose_parts(budget, data, request.head, count)
-    if pretrained and (meaning is None or pretrained.head != head):
-        pretrained = None
-    shapes = budget.shapes(head, meaning.config if meaning else None, buckets)
-    progress(describe_sizes(estimate_bytes(shapes, data.config, data.labels, budget.decision)), 0, 0)
-    return Plan(data, head, buckets, embedding, settings, meaning, facts, pretrained)
+            if buckets:
+                start = pretrained if head == spec else None
+                return Plan(data, head, buckets, budget.embedding, settings, meaning, facts, start)
+        # It is read beside n-grams, and gives way where it leaves them no room.
+        facts = {**facts, "left_out": "the file has no room for it"}
+    head, buckets = choose_parts(budget, data, request.head, count)
+    return Plan(data, head, buckets, budget.embedding, settings, None, facts)
 
 
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:

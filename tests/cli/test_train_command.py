@@ -25,7 +25,7 @@ from retvec_lite.cli import train as train_command
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import train as train_module
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 FILES = ["README.md", "classifier.safetensors", "report.json"]
 
@@ -232,7 +232,7 @@ def test_a_full_disk_is_named(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     classifier = random_classifier(PoolHead(hidden=2))
-    monkeypatch.setattr(train_module, "train", lambda *args, **kwargs: Trained(classifier, {}))
+    monkeypatch.setattr(train_module, "fit_classifier", lambda *args, **kwargs: Outcome(classifier, {}))
     monkeypatch.setattr(os, "fsync", full)
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR
@@ -244,7 +244,7 @@ def test_a_full_disk_is_named(
 def test_a_disk_without_room_is_told_before_the_training(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_module, "train", lambda *args, **kwargs: pytest.fail("no work may be done"))
+    monkeypatch.setattr(train_module, "fit_classifier", lambda *args, **kwargs: pytest.fail("no work may be done"))
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1000))
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR

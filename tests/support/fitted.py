@@ -20,7 +20,7 @@ from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.request import Request, read_request
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
@@ -51,7 +51,7 @@ def train(
     settings: FitSettings | None = None,
     progress: Progress = silent,
     **given: Any,
-) -> Trained:
+) -> Outcome:
     """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings of one's own."""
     options = {
         "validation": "auto" if validation is None else validation,
@@ -59,7 +59,7 @@ def train(
         "meaning": "none",
         **given,
     }
-    return trainer.train(asked(training, **options), settings=settings, progress=progress)
+    return trainer.fit_classifier(asked(training, **options), settings=settings, progress=progress)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ def linear_of(
 class Crossed:
     """A cross-validated training of 48 texts, what it told of its progress, and the parts as it left them."""
 
-    trained: Trained
+    trained: Outcome
     told: Told
     network: NetworkPart
     linear: LinearPart

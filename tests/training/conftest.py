@@ -15,7 +15,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.network_part import NetworkPart
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def told() -> Told:
 
 
 @pytest.fixture(scope="session")
-def trained(told: Told) -> Trained:
+def trained(told: Told) -> Outcome:
     def progress(what: str, done: int, total: int) -> None:
         if total:  # no sentence
             told.setdefault(what, []).append((done, total))
@@ -72,7 +72,7 @@ def crossed() -> Crossed:
 
 
 @pytest.fixture(scope="session")
-def linear_alone() -> Trained:
+def linear_alone() -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "NetworkPart", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
         return train(tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), settings=QUICK)

@@ -18,13 +18,14 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.training import linear_part, meaning_part
+from retvec_lite.training import languages, linear_part
 from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.languages import choose_language, language_shares
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.meaning_part import MeaningPart, choose_language, count_words, language_shares, make_part
+from retvec_lite.training.meaning_part import MeaningPart, count_words, make_part
 from retvec_lite.training.plan import Plan
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
@@ -138,22 +139,22 @@ def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, 
 # --- trained ----------------------------------------------------------------------------------------------------------
 
 
-def trained_on(data: Dataset, **given: Any) -> Trained:
+def trained_on(data: Dataset, **given: Any) -> Outcome:
     options = {"head": "linear", "ngram_kb": 20, "meaning": synonyms(), **given}
     return train(data, embedding=random_embedding(dimension=64), settings=QUICK, **options)
 
 
 @pytest.fixture(scope="module")
-def taught() -> Trained:
+def taught() -> Outcome:
     return trained_on(tiny_dataset(12))
 
 
-def answers(trained: Trained) -> list[str]:
+def answers(trained: Outcome) -> list[str]:
     found = Classifier(trained.model).probabilities(list(UNSEEN.values()))
     return [trained.model.labels[best] for best in found.argmax(axis=1)]
 
 
-def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
+def test_it_knows_words_that_no_training_text_has(taught: Outcome) -> None:
     assert answers(taught) == list(UNSEEN)
     facts = taught.model.training["meaning"]
     assert (
@@ -169,7 +170,7 @@ def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
     assert not any(name.startswith("meaning/") for name in without.model.weights)
 
 
-def test_the_estimate_counts_the_table(taught: Trained) -> None:
+def test_the_estimate_counts_the_table(taught: Outcome) -> None:
     without = trained_on(tiny_dataset(12), meaning="none").model.training["estimated_bytes"]
     for recipe, size in taught.model.training["estimated_bytes"].items():
         assert 20_000 < size - without[recipe] < 60_000, recipe
@@ -278,6 +279,6 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
 
 
 def test_detector_is_not_asked_about_a_named_file(monkeypatch: Any) -> None:
-    monkeypatch.setattr(meaning_part, "language_shares", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(languages, "language_shares", lambda *_: pytest.fail("asked"))
     assert choose_language((synonyms(),), ENGLISH, asked(meaning=synonyms()))[0] is not None
     assert choose_language((), ENGLISH, asked(meaning="none"))[0] is None

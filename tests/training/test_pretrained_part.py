@@ -22,7 +22,7 @@ from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.pretrained_part import PretrainedPart
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.stacking import Mix
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 FOOD = (
     "I would like a pizza",
@@ -70,7 +70,7 @@ def fitter(data: TrainingData) -> PretrainedPart:
     )
 
 
-def usual(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS, **options: Any) -> Trained:
+def usual(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS, **options: Any) -> Outcome:
     """Train with the embedding and the table of meaning of the package, unless others are asked for."""
     return train(Dataset(texts, labels), **{"embedding": "default", "meaning": "auto", **options})
 
@@ -97,7 +97,7 @@ def chosen(layers: str) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def trained() -> Trained:
+def trained() -> Outcome:
     with chosen("last"):
         return usual()
 
@@ -110,7 +110,7 @@ def test_it_knows_words_that_no_text_has() -> None:
     assert roc_auc_score([0] * len(UNSEEN_FOOD) + [1] * len(UNSEEN_TRAVEL), travel) >= 0.9
 
 
-def assert_only_the_last_layer_was_fitted(trained: Trained) -> None:
+def assert_only_the_last_layer_was_fitted(trained: Outcome) -> None:
     known, facts = packaged_head("en"), trained.model.training
     assert facts["pretrained_head"] == {"language": "en", "layers_fitted": "last"} and facts["epochs"] == 0
     assert known is not None and trained.model.head == known.head
@@ -118,7 +118,7 @@ def assert_only_the_last_layer_was_fitted(trained: Trained) -> None:
         np.testing.assert_array_equal(trained.model.weights[name], value, name)
 
 
-def test_the_last_layer_is_fitted_to_few_english_texts(trained: Trained) -> None:
+def test_the_last_layer_is_fitted_to_few_english_texts(trained: Outcome) -> None:
     assert_only_the_last_layer_was_fitted(trained)
 
 
@@ -140,7 +140,7 @@ def test_validation_texts_of_ones_own_choose_as_well(layers: str) -> None:
     assert found["folds"] == 0 and found["pretrained_head"]["layers_fitted"] == layers
 
 
-def test_the_model_computes_what_was_fitted(trained: Trained) -> None:
+def test_the_model_computes_what_was_fitted(trained: Outcome) -> None:
     plan = trainer.make_plan(asked(Dataset(TEXTS, LABELS)))
     assert plan.pretrained is not None
     found = PretrainedPart(plan)

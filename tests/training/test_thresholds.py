@@ -13,7 +13,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.examples import DISGUISED, HeldOut, TrainingData
 from retvec_lite.training.thresholds import choose_decision, choose_thresholds, decide, measure_held_out, micro_f1
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 LABELS = ("a", "none", "z")
 
@@ -106,7 +106,7 @@ def test_a_classifier_that_is_never_right_or_always_sure(tiny_training_data: Tra
     assert sure is not None and 0.999 < sure < 1.0
 
 
-def test_training_decides(trained: Trained) -> None:
+def test_training_decides(trained: Outcome) -> None:
     decision, facts = trained.model.decision, trained.model.training
     assert decision.threshold is not None and 0.0 < decision.threshold < 1.0 and decision.unknown_label is None
     assert {"w", "W", "目", "п", "П"} <= set(decision.characters) and " " not in decision.characters

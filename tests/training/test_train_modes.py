@@ -30,7 +30,7 @@ from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.train import Trained
+from retvec_lite.training.train import Outcome
 
 OTHERS = tiny_dataset(5, seed=7).texts
 """Texts that no training of these tests has seen."""
@@ -156,7 +156,7 @@ def test_very_few_texts_are_enough(counts: tuple[int, ...], seed: int) -> None:
 # --- without a network ------------------------------------------------------------------------------------------------
 
 
-def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) -> None:
+def test_the_linear_head_fits_no_network(linear_alone: Outcome, tmp_path: Path) -> None:
     """The fixture fails when a network is fitted."""
     model, facts = linear_alone.model, linear_alone.model.training
     head = {"head/logits/kernel", "head/logits/bias"}
@@ -171,7 +171,7 @@ def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) 
     assert np.mean([model.labels[best] == label for best, label in zip(found.argmax(axis=1), truth, strict=True)]) > 0.9
 
 
-def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
+def test_the_linear_head_reads_words_as_well(linear_alone: Outcome) -> None:
     model = linear_alone.model
     blind = {name: np.zeros_like(value) if name.startswith("head/") else value for name, value in model.weights.items()}
     seen = reference_logits(model, OTHERS)
@@ -185,13 +185,13 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
 
 
 @pytest.fixture(scope="module")
-def without_ngrams() -> Trained:
+def without_ngrams() -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "LinearPart", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
         return train(tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), settings=QUICK)
 
 
-def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
+def test_no_kilobytes_leave_ngrams_out(without_ngrams: Outcome) -> None:
     model, facts = without_ngrams.model, without_ngrams.model.training
     assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
     assert facts["learning_curve"] == [] and set(facts["factors"]) == {"network"} and facts["folds"] == 3
@@ -208,13 +208,13 @@ def test_kilobytes_decide_how_many_buckets() -> None:
 # --- what it says about itself ----------------------------------------------------------------------------------------
 
 
-def told_by(trained: Trained) -> list[str]:
+def told_by(trained: Outcome) -> list[str]:
     text = str(Classifier(trained.model, trained.validation))
     assert "None" not in text and "nan" not in text and "{" not in text
     return text.splitlines()
 
 
-def expected_of(trained: Trained) -> str:
+def expected_of(trained: Outcome) -> str:
     (line,) = (line for line in told_by(trained) if line.startswith("Expect "))
     return line
 
@@ -231,12 +231,12 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     assert expected_of(crossed.trained) == "Expect 100.0% (± 4.0%) on clean texts like these."
     scores = {**model.training["validation"], "0": {**model.training["validation"]["0"], "accuracy": 0.9}}
     other = dataclasses.replace(model, training={**model.training, "validation": scores})
-    assert "%) on clean texts like these or more, because each fold " in expected_of(Trained(other, {}))
+    assert "%) on clean texts like these or more, because each fold " in expected_of(Outcome(other, {}))
     curve = lines[lines.index("Would more texts help? (without the network)") :]
     assert [row.split()[0] for row in curve[2:5]] == ["8", "16", "32"]
 
 
-def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, without_ngrams: Trained) -> None:
+def test_the_other_ways_tell_theirs(trained: Outcome, linear_alone: Outcome, without_ngrams: Outcome) -> None:
     explicit, linear, network = (told_by(found) for found in (trained, linear_alone, without_ngrams))
     facts = trained.model.training
     assert explicit[0].endswith(f", best of {facts['epochs']} epochs: {facts['best_epoch']}.")

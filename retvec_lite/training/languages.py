@@ -1,20 +1,33 @@
-"""Texts in words of other languages: each word becomes one that stands for it in translations, or else one that means the same.
+"""Languages in a training: which one the texts are in, and copies of them in words of others.
 
-So what reads letters learns words of languages that no text is in. The order of the words stays, and so do words that no table has.
+Each word becomes one that stands for it in translations, or else one that means the same. So what reads letters learns words of languages
+that no text is in. The order of the words stays, and so do words that no table has.
 """
 
 import functools
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import Floats, codepoints
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import is_meaning_letter
-from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.ngrams import folded_letters
+from retvec_lite.model.meaning_file import MeaningFile, language_file
+from retvec_lite.model.reference_network import shares
+from retvec_lite.model.weight_files import load_trained_model
+from retvec_lite.ngrams import folded_letters, ngram_logits
+from retvec_lite.training.request import Request
+from retvec_lite.windows import cut_windows
+
+_DETECTOR: Final = "language"
+_LEAST_SHARE: Final = 0.2
+"""Share of the texts in a language from which its words count."""
+_TEXTS_TOLD: Final = 200
+"""Texts whose language is told: so many tell a share of a fifth to 3 %."""
 
 _NEIGHBORS: Final = 5
 """Most words that a word may become."""
@@ -27,12 +40,73 @@ _RARE: Final = 0.05
 _AT_ONCE: Final = 512
 
 
+class Language(NamedTuple):
+    """What the words of most texts mean, None where less than a fifth are in a known language; what the report says of the choice."""
+
+    source: MeaningFile | None
+    facts: Mapping[str, Any]
+
+
+def choose_language(meanings: Sequence[MeaningFile | str], texts: Sequence[str], request: Request) -> Language:
+    """Return the language that most of the texts are in, of files and tags; a file that was named is taken as it is."""
+    if not meanings:
+        return Language(None, {})
+    if request.meaning != "auto":
+        return Language(language_file(meanings[0]), {})
+    languages = language_shares(texts, request.seed)
+    tags = [meaning if isinstance(meaning, str) else meaning.language for meaning in meanings]
+    found = [languages.get(tag, 0.0) for tag in tags]
+    share = max(found)
+    if share >= _LEAST_SHARE:
+        return Language(language_file(meanings[found.index(share)]), {"share_of_texts": round(share, 3)})
+    known = tags[0] if len(tags) == 1 else "any language with a table of meanings"
+    return Language(None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"})
+
+
+def other_languages(source: MeaningFile | None, files: Sequence[MeaningFile]) -> Sequence[MeaningFile]:
+    """Return the files of the languages that no text needs to be in, without that of the texts.
+
+    Raises:
+        RetvecLiteError: where the texts are in a language without a file, or the files were not made to go together.
+    """
+    if files and source is None:
+        raise RetvecLiteError(
+            "languages needs texts in a language with a built-in table, of which there are none here: leave it out."
+        )
+    others = [file for file in files if source and file.language != source.language]
+    for file in others:
+        if source and not np.array_equal(file.codebooks, source.codebooks):
+            raise RetvecLiteError(
+                f"The meanings of {file.language} were not learned in the space of those of {source.language}: "
+                f"their numbers do not say the same. Leave {file.language} out of languages."
+            )
+    return others
+
+
+def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
+    """Return the share of the texts in each language by its tag, as the packaged detector tells from some; texts in none do not count."""
+    detector = load_trained_model(_DETECTOR)
+    assert detector.ngrams is not None
+    rows = np.random.default_rng(seed).permutation(len(texts))[:_TEXTS_TOLD]
+    chosen = [cut_windows(texts[row], detector.encoder)[0] for row in rows.tolist()]
+    # Compiling a graph would take longer than the reference does.
+    logits = [
+        ngram_logits(codepoints(text, detector.encoder.max_chars), detector.encoder, detector.ngrams, detector.weights)
+        for text in chosen
+    ]
+    table = shares(np.stack(logits), detector.multi_label)
+    unknown = detector.decision.unknown(chosen, table, detector.labels)
+    columns = np.array(detector.decision.columns(detector.labels))
+    best = columns[table[:, columns].argmax(axis=1)[~unknown]]
+    return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
+
+
 class Translation:
     """Puts words of other languages in place of those of one.
 
     Example:
         >>> from retvec_lite.model.meaning_file import packaged_meaning
-        >>> from retvec_lite.training.translation import Translation
+        >>> from retvec_lite.training.languages import Translation
         >>> english = packaged_meaning("en")
         >>> len(Translation(english, [english]).copies(["wake me up"], 2, seed=0))
         2
@@ -78,7 +152,7 @@ def translate(text: str, words: Mapping[str, Sequence[str]], draw: Callable[[], 
     """Return the text with every known word replaced by one of `words`, drawn by numbers from 0 to 1.
 
     Example:
-        >>> from retvec_lite.training.translation import translate
+        >>> from retvec_lite.training.languages import translate
         >>> translate("Wake me!", {"wake": ["weck"], "me": ["mich"]}, lambda: 0.5)
         'weck mich!'
     """
