@@ -4,27 +4,20 @@
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
-from retvec_lite.contract import Floats
 from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT, word_limit
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
-from retvec_lite.model.head_graph import Lstm, Tensors, dense, gelu, head_logits, scan_lstm
+from retvec_lite.model.head_graph import Lstm, Tensors, dense, gelu, head_logits
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.meaning_graph import count_words, find_letters, find_meaning
 from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.interpreters import codepoint_rows
 
 _SMALLEST_SQUARE: Final = 1e-12
 """Smallest squared length of a text vector that is scaled to 1. Real ones are about 100; zeros must stay zeros."""
-
-_BATCH: Final = 64
-"""Texts in one call of `predictor`'s graph."""
 
 
 class Stages(NamedTuple):
@@ -63,25 +56,6 @@ class Embedded(NamedTuple):
     embeddings: tf.Tensor
     text: tf.Tensor
     meaning: tf.Tensor | None = None
-
-
-def predictor(model: TrainedModel) -> Callable[[Sequence[str]], Floats]:
-    """Return a function of texts that computes the probability of each label, float32 `[texts, labels]`."""
-    weights = {name: tf.constant(value) for name, value in model.weights.items()}
-    graph = tf.function(
-        lambda rows: classify(rows, model, weights, scan_lstm).probabilities,
-        input_signature=[tf.TensorSpec([None, model.encoder.max_chars], tf.int32)],
-        autograph=False,
-    )
-
-    def predict(texts: Sequence[str]) -> Floats:
-        parts = [
-            graph(codepoint_rows(texts[start : start + _BATCH], model.encoder.max_chars)).numpy()
-            for start in range(0, len(texts), _BATCH)
-        ]
-        return np.concatenate(parts) if parts else np.zeros((0, len(model.labels)), np.float32)
-
-    return predict
 
 
 def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:

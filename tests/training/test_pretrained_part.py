@@ -11,10 +11,12 @@ from fitted import asked, train
 from sklearn.metrics import roc_auc_score
 
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.model.head_graph import scan_lstm
 from retvec_lite.model.meaning_file import packaged_meaning
-from retvec_lite.model.network_graph import predictor
+from retvec_lite.model.network_graph import classify
 from retvec_lite.model.pretrained_head import packaged_head
 from retvec_lite.model.weight_files import load_default_embedding
+from retvec_lite.runtime.interpreters import codepoint_rows
 from retvec_lite.training import stacking
 from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData, make_examples
@@ -79,7 +81,8 @@ def network_logits(model: Any, texts: tuple[str, ...]) -> Any:
     """The logits of the network of a trained model, but for a number that all labels share."""
     weights = {name: value for name, value in model.weights.items() if not name.startswith(("ngrams/", "meaning/"))}
     alone = dataclasses.replace(model, weights=weights, ngrams=None, meaning=None)
-    found = np.log(predictor(alone)(list(texts)))
+    rows = codepoint_rows(texts, alone.encoder.max_chars)
+    found = np.log(classify(rows, alone, alone.weights, scan_lstm).probabilities.numpy())
     return found - found.mean(axis=1, keepdims=True)
 
 
