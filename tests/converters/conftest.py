@@ -51,13 +51,17 @@ def run(tmp_path: Path) -> Run:
     return run_models
 
 
-@pytest.fixture(scope="module")
-def engine_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The engine of the present source in the place of the package's."""
+@pytest.fixture(scope="session")
+def present_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cc = compiler()
     if cc is None:
         pytest.skip("no C compiler")
-    built = build(cc, tmp_path_factory.mktemp("engine") / library.LIBRARY, "-O1")
+    return build(cc, tmp_path_factory.mktemp("engine") / library.LIBRARY, "-O1")
+
+
+@pytest.fixture(scope="module")
+def engine_library(present_engine: Path) -> Iterator[Path]:
+    """The engine of the present source in the place of the package's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(library, "FOLDER", built.parent)
-        yield built
+        patch.setattr(library, "FOLDER", present_engine.parent)
+        yield present_engine

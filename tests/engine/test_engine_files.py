@@ -48,13 +48,13 @@ def test_the_tables_are_those_of_the_contract() -> None:
 
 
 def test_odd_texts_are_read_within_their_bytes(sanitized: Path, driver: Path) -> None:
-    found = drive([str(sanitized)], FILES, texts(60, seed=1))
+    found = drive([str(sanitized)], FILES, texts(30, seed=1))
     assert [line.split()[0] for line in found] == ["0"] * len(FILES)
-    assert found == drive([str(driver)], FILES, texts(60, seed=1))
+    assert found == drive([str(driver)], FILES, texts(30, seed=1))
 
 
 def test_damaged_files_are_refused_or_harmless(sanitized: Path) -> None:
-    _attack(sanitized, 200, seed=2)
+    _attack(sanitized, 120, seed=2)
 
 
 @pytest.mark.exhaustive
@@ -221,7 +221,7 @@ def test_another_machine_answers_the_same_bits(target: str, driver: Path, tmp_pa
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="instructions of x86")
 def test_wide_instructions_answer_the_same_bits(cc: Sequence[str], driver: Path, tmp_path: Path) -> None:
     plain = compile_driver(cc, tmp_path / "plain", "-O1", "-DRVL_PLAIN_ONLY")
-    odd = texts(60, seed=9)
+    odd = texts(30, seed=9)
     assert drive([str(plain)], FILES, odd) == drive([str(driver)], FILES, odd)
 
 

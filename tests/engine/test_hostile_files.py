@@ -20,12 +20,12 @@ OPENED, DAMAGED = 0, 5
 
 @pytest.mark.slow
 def test_hostile_files_are_refused_or_answered(sanitized: Path) -> None:
-    counts, faults = attack([str(sanitized)], 500, seed=1)
+    counts, faults = attack([str(sanitized)], 300, seed=1)
     assert faults == []
     assert set(counts) == {*ATTACKS, SOUND, SEVERAL}
     opened = sum(found["opened"] for found in counts.values())
     # Files that are refused at once find nothing.
-    assert opened > 150 and sum(found["too large"] for found in counts.values()) < 10
+    assert opened > 90 and sum(found["too large"] for found in counts.values()) < 10
 
 
 def test_each_layer_may_have_other_bits_than_the_others(sanitized: Path) -> None:
@@ -82,12 +82,12 @@ def test_as_many_labels_as_there_may_be(driver: Path) -> None:
     long = [b"x" * 500 + name for name in names[:2000]]
     random.Random(1).shuffle(names)
     files = []
-    for labels in (names, sorted(names), sorted(names, reverse=True), long):
+    for labels in (names, sorted(names, reverse=True), long):
         table = bytes(len(labels) + 1)
         files += [ngram_file(labels, 1, table), ngram_file([*labels[:-1], labels[-2]], 1, table)]
         files.append(ngram_file([*labels[:-1], labels[0]], 1, table))
     codes = [int(line.split()[0]) for line in drive([str(driver)], files, [])]
-    assert codes == [OPENED, DAMAGED, DAMAGED] * 4
+    assert codes == [OPENED, DAMAGED, DAMAGED] * 3
 
 
 @pytest.fixture(scope="module")

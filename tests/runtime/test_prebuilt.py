@@ -209,7 +209,7 @@ def test_every_command_knows_the_name() -> None:
     assert "ngrams" in run("info", "language")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_it_is_exported_to_both_formats_and_verified(tmp_path: Path) -> None:
     code = (
         "import sys, retvec_lite as rl\n"

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import flatbuffer_size
 from retvec_lite.ngrams import LOWER_CASE_END
-from retvec_lite.runtime.artifact import read_artifact
+
+FILE = "classifier-int8.tflite"
+Spoil = Callable[[Path], None]
 
 
 def repacked(path: Path, model: bytes, **changes: Any) -> None:
@@ -36,50 +39,30 @@ def model_of(path: Path) -> bytes:
     return data[: flatbuffer_size(data)]
 
 
+def claim(**changes: Any) -> Spoil:
+    """Other metadata."""
+    return lambda dist: repacked(dist / FILE, model_of(dist / FILE), **changes)
+
+
 def flip_a_weight_byte(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x80
     path.write_bytes(bytes(data))
 
 
 def truncate(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     path.write_bytes(path.read_bytes()[:-400])
 
 
 def empty(dist: Path) -> None:
-    (dist / "classifier-int8.tflite").write_bytes(b"")
-
-
-def name_wrong_tensor(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), tensors={"words": "bits", "bits": "bits", "embedding": "embedding"})
-
-
-def name_no_tensors(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), tensors=None)
-
-
-def swap_labels_inside(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), labels=["two", "one", "three", "four", "five"])
-
-
-def claim_an_unknown_recipe(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), recipe="int2")
-
-
-def claim_another_head(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), head="bert")
+    (dist / FILE).write_bytes(b"")
 
 
 def change_weights(dist: Path) -> None:
     """One sign bit of one int8 weight, and the checksum adjusted: the file is consistent, but not this classifier."""
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     edited = read_model(model_of(path))
     largest = max(
         (buffer for buffer in edited.buffers if buffer.data is not None and len(buffer.data)),
@@ -93,7 +76,7 @@ def change_weights(dist: Path) -> None:
 
 def change_scales(dist: Path) -> None:
     """A scale of one output channel grows by half."""
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     edited = read_model(model_of(path))
     tensor = next(
         tensor
@@ -110,7 +93,7 @@ def change_scales(dist: Path) -> None:
 
 def change_weights_of_the_short_signature(dist: Path) -> None:
     """A weight that `classify` does not use: the other signature got a matrix of its own."""
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     edited = read_model(model_of(path))
     graph = edited.subgraphs[1]
     tensor = max(
@@ -123,21 +106,9 @@ def change_weights_of_the_short_signature(dist: Path) -> None:
     repacked(path, pack(edited))
 
 
-def list_another_size(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    signatures = [signature.to_dict() for signature in read_artifact(path).signatures]
-    signatures[0]["max_words"] -= 1
-    repacked(path, model_of(path), signatures=signatures)
-
-
-def list_one_signature_less(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), signatures=[s.to_dict() for s in read_artifact(path).signatures[1:]])
-
-
 def change_what_the_short_signature_counts(dist: Path) -> None:
     """`slots` says one too many, so that texts which fit are computed twice: slow, and not as it should be."""
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     edited = read_model(model_of(path))
     graph = edited.subgraphs[1]
     slots = find_tensor(graph, "slots")
@@ -168,7 +139,7 @@ def change_what_the_short_signature_counts(dist: Path) -> None:
 
 def change_the_character_table(dist: Path) -> None:
     """The encoder takes another character for a separator."""
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     edited = read_model(model_of(path))
     graph = edited.subgraphs[0]
     tables = [
@@ -182,51 +153,30 @@ def change_the_character_table(dist: Path) -> None:
     repacked(path, pack(edited))
 
 
-def change_the_ngram_table(dist: Path) -> None:
-    """One weight of an n-gram is one step larger."""
-    _change_a_byte(dist, "INT8", [300, 6], 6 * 150 + 2)
+def change_a_byte(kind: str, shape: list[int], place: int) -> Spoil:
+    """One step of the constant of a type and a shape."""
 
+    def spoil(dist: Path) -> None:
+        path = dist / FILE
+        edited = read_model(model_of(path))
+        wanted = getattr(schema().TensorType, kind)
+        buffers = {
+            tensor.buffer
+            for tensor in edited.subgraphs[0].tensors
+            if tensor.type == wanted and list(tensor.shape) == shape and edited.buffers[tensor.buffer].data is not None
+        }
+        (number,) = buffers
+        data = np.array(edited.buffers[number].data, np.uint8)
+        data[place] ^= 1
+        edited.buffers[number].data = data
+        repacked(path, pack(edited))
 
-def change_the_ngram_squares(dist: Path) -> None:
-    """One n-gram counts a little more in the length of a text."""
-    _change_a_byte(dist, "INT8", [300, 6], 6 * 150 + 5)
-
-
-def change_the_lower_case(dist: Path) -> None:
-    """One Armenian letter, which no golden text has, is not folded."""
-    _change_a_byte(dist, "UINT8", [LOWER_CASE_END + 1], 0x0540)
-
-
-def _change_a_byte(dist: Path, kind: str, shape: list[int], place: int) -> None:
-    path = dist / "classifier-int8.tflite"
-    edited = read_model(model_of(path))
-    wanted = getattr(schema().TensorType, kind)
-    buffers = {
-        tensor.buffer
-        for tensor in edited.subgraphs[0].tensors
-        if tensor.type == wanted and list(tensor.shape) == shape and edited.buffers[tensor.buffer].data is not None
-    }
-    (number,) = buffers
-    data = np.array(edited.buffers[number].data, np.uint8)
-    data[place] ^= 1
-    edited.buffers[number].data = data
-    repacked(path, pack(edited))
-
-
-def claim_other_ngrams(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    repacked(path, model_of(path), ngrams={"buckets": 300, "longest": 3, "shortest": 1})
-
-
-def claim_another_decision(dist: Path) -> None:
-    path = dist / "classifier-int8.tflite"
-    decision = {"threshold": 0.5, "unknown_label": "two", "unknown_power": 0.5, "characters": "ab"}
-    repacked(path, model_of(path), decision=decision)
+    return spoil
 
 
 def change_the_bits(dist: Path) -> None:
     """One power of two among the constants of the encoder is another one."""
-    path = dist / "classifier-int8.tflite"
+    path = dist / FILE
     edited = read_model(model_of(path))
     graph = edited.subgraphs[0]
     powers = next(

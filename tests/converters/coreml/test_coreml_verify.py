@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from few_edges import use_every_edge, use_few_edges
-from packages import MODEL, WEIGHTS, blobs, packages
+from packages import MODEL, ORDERS, WEIGHTS, blobs, packages
 
 from retvec_lite.__main__ import main
 from retvec_lite.converters import verify as verify_module
@@ -21,6 +21,7 @@ from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator.package import parse_model
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.oracle import Constant, match_constants
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as tflite_examine
 from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
@@ -71,20 +72,16 @@ def test_untouched_packages_pass(folder: str) -> None:
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["ok"] is True
 
 
-def all_cases(folder: str, *recipes: str) -> list[Any]:
-    return [pytest.param(folder, recipe, marks=pytest.mark.exhaustive) for recipe in recipes]
+PAIRS = [
+    (folder, recipe)
+    for folder, _, recipes in (order.partition("=") for order in ORDERS)
+    for recipe in recipes.split(",")
+]
 
 
 @pytest.mark.parametrize(
     ("folder", "recipe"),
-    [
-        ("pool", "int4"),
-        *all_cases("pool", "float32", "int8"),
-        *all_cases("cnn", "int8", "int4"),
-        *all_cases("rnn", "float32", "int8", "int4"),
-        *all_cases("bert", "int8", "int4"),
-        *all_cases("raw", "float32", "int8"),
-    ],
+    [pair if pair == ("pool", "int4") else pytest.param(*pair, marks=pytest.mark.exhaustive) for pair in PAIRS],
 )
 def test_every_edge_of_the_contract_is_right(
     folder: str, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -235,25 +232,16 @@ def quick_examiner(examiner: Examiner) -> Examiner:
     return quick
 
 
-def everything(folder: str, recipe: str) -> Any:
-    return pytest.param(folder, recipe, True, marks=pytest.mark.exhaustive)
-
-
 @pytest.mark.parametrize(
-    ("folder", "recipe", "every"),
-    [
-        ("pool", "int4", False),
-        everything("pool", "float32"),
-        everything("pool", "int8"),
-        everything("pool", "int4"),
-    ],
+    ("recipe", "every"),
+    [("int4", False), *(pytest.param(recipe, True, marks=pytest.mark.exhaustive) for recipe in RECIPES)],
 )
 def test_one_flipped_byte_in_an_array_is_noticed(
-    folder: str, recipe: str, every: bool, examiner: Examiner, quick_examiner: Examiner, tmp_path: Path
+    recipe: str, every: bool, examiner: Examiner, quick_examiner: Examiner, tmp_path: Path
 ) -> None:
-    """In the first, the middle and the last array of each data type, or in all."""
+    """In the middle array of each data type, or in all."""
     name = f"classifier-{recipe}.mlpackage"
-    package = Path(shutil.copytree(packages() / folder / name, tmp_path / name))
+    package = Path(shutil.copytree(packages() / "pool" / name, tmp_path / name))
     untouched = (package / WEIGHTS).read_bytes()
     weights = next(iter(Program(package).package.weights.values()))
     places = blobs(package)
@@ -265,8 +253,7 @@ def test_one_flipped_byte_in_an_array_is_noticed(
     assert len(places) > 8
     missed = []
     for kind, found in arrays.items():
-        chosen = found if every else dict.fromkeys([found[0], found[len(found) // 2], found[-1]])
-        for start, size in chosen:
+        for start, size in found if every else [found[len(found) // 2]]:
             width = {"fp32": 4, "int32": 4, "fp16": 2}.get(kind, 1)
             middle = start + size // width // 2 * width
             used = (place for place in range(start, start + size, width) if any(untouched[place : place + width]))

@@ -183,7 +183,9 @@ def examined(
     monkeypatch.setattr(parity, "run_models", stage.run_models)
     metadata = {"oldest_runtime": {"tflite-runtime": "2.14.0"}}
     artifact = Artifact(Path("classifier-int8.tflite"), b"", spec.labels, spec.encoder, MappingProxyType(metadata))
-    result = parity.run_artifact(examiner, artifact, b"", RECIPES[recipe], oracle, "ai-edge-litert", "2.3.0")
+    result = parity.run_artifact(
+        examiner, artifact, b"", RECIPES[recipe].within("tflite"), oracle, "ai-edge-litert", "2.3.0"
+    )
     assert result.refusal is None
     assert result.ok == all(check.ok for check in result.checks)
     return {check.name: check for check in result.checks}
