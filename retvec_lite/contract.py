@@ -6,6 +6,7 @@ code with them. docs/contract.md states the rules.
 """
 
 import dataclasses
+import functools
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -291,6 +292,7 @@ def _sanitize(value: int) -> int:
     return value if is_scalar else REPLACEMENT
 
 
+@functools.cache
 def _script(char: int) -> str | None:
     """Return the cutting rule of a character: "spaced", a key of `PIECES`, or None for a separator."""
     if char in SEPARATING:

@@ -333,7 +333,11 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     reads = [False, False, *(is_letter(code) or chr(code) in _DIGITS for code in chars), False, False]
     kinds = [_SIGN if _is_sign(code) else code for code in chars]
     # The two places before and after one, and itself.
-    between = {place for place in range(len(chars)) if reads[place : place + 5] == [False, True, False, True, False]}
+    between = {
+        place
+        for place in range(len(chars))
+        if reads[place + 1] and reads[place + 3] and not (reads[place] or reads[place + 2] or reads[place + 4])
+    }
     of_letters = {place for place in between if letters[place + 1] and letters[place + 3]}
     spread = {
         kinds[place]
