@@ -25,6 +25,15 @@ needs_coremltools = pytest.mark.skipif(
 )
 RECIPES = ("float32", "int8", "int4")
 HEADS = ("pool", "cnn", "rnn", "bert", "raw")
+PAIRS = [
+    *(("pool", recipe) for recipe in RECIPES),
+    ("cnn", "int4"),
+    ("rnn", "int8"),
+    ("rnn", "int4"),
+    ("bert", "int8"),
+    ("raw", "float32"),
+]
+"""Every head and every recipe: a recipe stores a matrix alike whatever head it is of, but for those of an LSTM."""
 MODEL = "Data/com.apple.CoreML/model.mlmodel"
 UNUSED = ("tensorflow", "sklearn")
 """coremltools imports both where it can, which takes ten seconds, and needs neither to build a graph."""
@@ -44,11 +53,6 @@ def _hidden(names: list[str]) -> Iterator[None]:
     finally:
         for name in names:
             del sys.modules[name]
-
-
-def combinations(recipes: tuple[str, ...]) -> list[Any]:
-    """Every head under every one of some recipes."""
-    return [(head, recipe) for head in HEADS for recipe in recipes]
 
 
 @functools.cache

@@ -11,9 +11,9 @@ import standin
 from coreml_cases import (
     HEADS,
     MODEL,
+    PAIRS,
     RECIPES,
     UNUSED,
-    combinations,
     files_of,
     grid_files,
     import_coremltools,
@@ -46,8 +46,9 @@ def _imported() -> None:
     import_coremltools()
 
 
-@pytest.mark.parametrize("recipe", ["float32", "int8"])
-@pytest.mark.parametrize("name", [name for name in HEADS if name != "rnn"])
+@pytest.mark.parametrize(
+    ("name", "recipe"), [*((name, "float32") for name in HEADS if name != "rnn"), ("bert", "int8"), ("raw", "int8")]
+)
 def test_heads_compute_the_reference(name: str, recipe: str) -> None:
     """By coremltools' value inference, which knows no LSTM: the evaluator does that."""
     spec = standin.classifier(name) if recipe == "float32" else on_grid(name)
@@ -63,7 +64,7 @@ def test_heads_compute_the_reference(name: str, recipe: str) -> None:
         assert np.abs(found["probability_values"] - expected["probabilities"][index]).max() <= bound
 
 
-@pytest.mark.parametrize(("name", "recipe"), combinations(("int8", "int4")))
+@pytest.mark.parametrize(("name", "recipe"), [pair for pair in PAIRS if pair[1] != "float32"])
 def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str) -> None:
     spec = on_grid(name)
     stored = stored_weights(spec, recipe)
@@ -138,7 +139,7 @@ def test_same_weights_same_bytes(hidden: tuple[str, ...]) -> None:
     assert not done.stderr, "coremltools' notes must be kept from the user"
 
 
-@pytest.mark.parametrize(("name", "recipe"), combinations(RECIPES))
+@pytest.mark.parametrize(("name", "recipe"), PAIRS)
 def test_the_program_as_written(name: str, recipe: str) -> None:
     """Types and operators, declared in the saved file: these mean the same on every machine."""
     files = grid_files(name, recipe)
@@ -172,13 +173,11 @@ def test_the_program_as_written(name: str, recipe: str) -> None:
     assert [output.name for output in operations[-1].outputs] == ["label", "probabilities"]
     assert not {"scatter", "scatter_nd", "floor_div", "mod", "while_loop", "cond"} & set(used)
     assert used.count("lstm") == (name == "rnn")
-    stored = {
-        operation.outputs[0].name: operation.type for operation in operations if operation.type.startswith("constexpr_")
-    }
-    # The table of n-grams is 8-bit integers in every recipe, and nothing around it has fewer than 32 bits.
     packed = {
         operation.outputs[0].name: operation for operation in operations if operation.type.startswith("constexpr_")
     }
+    stored = {value: operation.type for value, operation in packed.items()}
+    # The table of n-grams is 8-bit integers in every recipe, and nothing around it has fewer than 32 bits.
     tables = {value: stored.pop(value) for value in list(stored) if value.startswith("ngrams_")}
     assert stored.pop("character_kinds", "constexpr_lut_to_dense") == "constexpr_lut_to_dense"
     ngrams = on_grid(name).ngrams
@@ -199,9 +198,7 @@ def test_the_program_as_written(name: str, recipe: str) -> None:
 
 
 def test_the_evaluator_knows_the_operators_of_our_graphs_and_no_others() -> None:
-    used = {
-        operation.type for name in HEADS for recipe in RECIPES for operation in operations_of(grid_files(name, recipe))
-    }
+    used = {operation.type for pair in PAIRS for operation in operations_of(grid_files(*pair))}
     plain = standin.classifier("pool")
     several = dataclasses.replace(plain, decision=Decision(thresholds=(0.5,) * len(plain.labels)))
     for spec in (plain, several):

@@ -99,17 +99,6 @@ def test_the_report_says_that_core_ml_itself_did_not_run(dist: Path) -> None:
 
 
 @needs_coremltools
-def test_the_same_classifier_gives_the_same_bytes(dist: Path, tmp_path: Path) -> None:
-    (tmp_path / "texts.csv").write_bytes((dist.parent / "texts.csv").read_bytes())
-    again = tmp_path / "again"
-    export_model(on_grid("pool"), again, formats=["coreml"], recipes=RECIPES, data=tmp_path / "texts.csv")
-    paths = [path for path in dist.rglob("*") if path.is_file()]
-    assert len(paths) == 3 * len(RECIPES) + 5
-    for path in paths:
-        assert (again / path.relative_to(dist)).read_bytes() == path.read_bytes(), path.name
-
-
-@needs_coremltools
 def test_a_package_that_computes_wrongly_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = CoreML.examine
 
@@ -123,37 +112,6 @@ def test_a_package_that_computes_wrongly_is_refused(source: Path, monkeypatch: p
     monkeypatch.setattr(CoreML, "examine", wrong)
     with pytest.raises(RetvecLiteError, match=r"int8\.mlpackage is wrong on coreml .*off by 5\.0e-01 .*worst a text"):
         export_model(on_grid("pool"), source / "dist", formats=["coreml"], data=source / "texts.csv")
-    assert leftovers(source) == []
-
-
-@needs_coremltools
-def test_the_command_makes_packages_and_replaces_them(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["export", str(source), "--out", str(source / "dist"), "--data", str(source / "texts.csv")]
-    command += ["--format", "coreml", "--recipe", "int4"]
-    assert main(command) == 0
-    assert "classifier-int4.mlpackage" in capsys.readouterr().out
-    assert main(command) == 2
-    assert "--force" in capsys.readouterr().err
-    assert main([*command, "--force"]) == 0
-    assert leftovers(source) == ["dist"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (
-            ["--format", "coreml", "engine", "--recipe", "float32"],
-            "The format engine has no recipe float32: choose int8 or int4",
-        ),
-    ],
-)
-def test_bad_input_is_one_sentence(
-    source: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-) -> None:
-    assert main(["export", str(source), "--out", str(source / "dist"), *arguments]) == 2
-    err = capsys.readouterr().err
-    assert sentence in err
-    assert err.startswith("retvec-lite: error:")
     assert leftovers(source) == []
 
 

@@ -205,19 +205,6 @@ def test_a_package_may_have_any_name(dist: Path) -> None:
     assert (artifact.file, artifact.recipe) == ("Messages.mlpackage", "int8")
 
 
-def test_a_changed_golden_probability_is_found(dist: Path) -> None:
-    golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
-    golden["cases"][3]["probabilities"]["coreml-int8"][0] += 0.01
-    (dist / "golden.json").write_text(json.dumps(golden), encoding="utf-8")
-    assert "probabilities for coreml-int8 are different" in check(dist).problems[0]
-
-
-def test_a_folder_with_neither_format_is_one_sentence(dist: Path) -> None:
-    shutil.rmtree(dist / "classifier-int8.mlpackage")
-    with pytest.raises(RetvecLiteError, match=r"No \.tflite or \.mlpackage or \.retvec in"):
-        check(dist)
-
-
 @pytest.fixture(scope="module")
 def examiner() -> Examiner:
     classifier = verify_module.load_trained_model(packages() / "pool.safetensors")

@@ -279,11 +279,6 @@ def test_quantizing_again_gives_the_same_bytes(built: Path, recipe: str) -> None
     assert quantize((built / "bert.tflite").read_bytes(), recipe) == quantized(built, "bert", recipe)
 
 
-def test_unknown_recipe() -> None:
-    with pytest.raises(RetvecLiteError, match=r"Unknown recipe 'int2'\. Choose from float32, int8, int4"):
-        quantize(b"", "int2")
-
-
 def test_model_without_bits(built: Path) -> None:
     model = read_model((built / "pool.tflite").read_bytes())
     model.subgraphs[0].tensors[find_tensor(model.subgraphs[0], "bits")].name = "other"
