@@ -130,12 +130,12 @@ class IncompleteExportError(RetvecLiteError):
     Example:
         >>> import retvec_lite as rl
         >>> try:
-        ...     report = rl.load("classifier").export("dist", formats="all")
+        ...     report = rl.load("classifier").export("dist", formats=["engine"])
         ... except rl.IncompleteExportError as error:
         ...     print(error)
         ...     report = error.report
         >>> report.files[0].name
-        'classifier-int8.tflite'
+        'classifier-int8.retvec'
     """
 
     def __init__(self, message: str, report: Report) -> None:

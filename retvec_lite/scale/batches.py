@@ -30,7 +30,9 @@ class BatchClassifier:
         probability_column: column to add.
         reject: give no label to texts that belong to none; otherwise every text gets one.
         workers: texts that a process answers at a time. Engines start one process for each core, hence 1.
-        runtime, isolated, languages: see `load`.
+        runtime: see `load`.
+        isolated: see `load`.
+        languages: see `load`.
 
     Raises:
         RetvecLiteError: for a file that cannot be read or run, or a language that is not among the labels; later for a batch without the

@@ -27,6 +27,7 @@ from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import train as train_module
 from retvec_lite.training.train import Outcome
 
+QUICK = ("--head", "linear", "--meaning", "none")
 FILES = ["README.md", "classifier.safetensors", "report.json"]
 
 
@@ -45,7 +46,7 @@ def command(*arguments: object) -> int:
 
 def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "out"
-    arguments = (table, "--out", out, "--embedding", "raw", "--epochs", 2, "--seed", 2**31 - 1)
+    arguments = (table, "--out", out, "--head", "pool", "--embedding", "raw", "--epochs", 2, "--seed", 2**31 - 1)
     assert command(*arguments) == 0, capsys.readouterr().err
     printed = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == FILES and list(out.parent.iterdir()) == [out]
@@ -69,7 +70,7 @@ def test_the_learning_curve_is_drawn_beside_the_classifier(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, plot = tmp_path / "out", tmp_path / "learning.png"
-    arguments = (table, "--out", out, "--head", "linear", "--plot", plot)
+    arguments = (table, "--out", out, *QUICK, "--plot", plot)
     assert command(*arguments) == 0, capsys.readouterr().err
     picture = plot.read_bytes()
     assert picture.startswith(b"\x89PNG") and "Would more texts help?" in capsys.readouterr().out
@@ -100,7 +101,7 @@ def test_options_reach_the_training(table: Path, tmp_path: Path, capsys: pytest.
 
 def test_class_weights_from_a_file(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weights, out = tmp_path / "weights.json", tmp_path / "out"
-    arguments = (table, "--out", out, "--head", "linear", "--class-weights", weights)
+    arguments = (table, "--out", out, *QUICK, "--validation", 0.25, "--class-weights", weights)
     rows = {label: 1 + place for place, label in enumerate(tiny_dataset(1).classes)}
     weights.write_text(json.dumps({**rows, "misspelled": 1}), encoding="utf-8")
     assert command(*arguments) == cli.USAGE_ERROR and not out.exists(), "refused before the training"
