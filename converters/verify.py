@@ -130,7 +130,7 @@ def verify(
 
     Example:
         >>> import retvec_lite as rl
-        >>> report = rl.load("classifier").export("dist", recipes=["float32"])
+        >>> report = rl.load("classifier").export("dist", formats=["engine"])
         >>> rl.verify("dist").ok
         True
     """

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.common import Row, Rows
-from benchmarks.data.sets import load_corpus, sampled, sampled_of_each, script_of
+from benchmarks.data.sets import load_corpus, sampled
 from benchmarks.run import SCRIPTS
-from benchmarks.tables.cells import grouped, kilobytes, spread, unlike, with_earlier_heads
-from benchmarks.tables.plots import curve_styles, draw_curves
+from benchmarks.tables.cells import unlike, with_earlier_heads
 from retvec_lite.model.heads import CnnHead
 
 
@@ -61,19 +60,6 @@ def test_two_processes_may_add_rows_to_one_file(tmp_path: Path) -> None:
     assert first.has(row(seed=1))
 
 
-def test_other_seeds_of_other_settings_go_with_it(tmp_path: Path) -> None:
-    rows = opened(tmp_path / "table")
-    for seed in (0, 1):
-        rows.add(row(seed=seed, epochs=4))
-        rows.add(row("fastText", seed=seed, epochs=4))
-    rows.add(row(seed=1, epochs=16))
-    assert [(found["system"], found["seed"], found["settings"]["epochs"]) for found in rows] == [
-        ("fastText", 0, 4),
-        ("fastText", 1, 4),
-        ("ours", 1, 16),
-    ]
-
-
 def test_a_seed_in_the_settings_is_no_other_way_of_measuring(tmp_path: Path) -> None:
     rows = opened(tmp_path / "table")
     for seed in (0, 1):
@@ -106,21 +92,6 @@ def test_lines_of_a_head_that_has_changed_since_are_lines_of_their_own() -> None
     assert unlike(told[::2]) == ""
 
 
-def test_the_spread_is_shown_from_two_seeds_on() -> None:
-    assert spread([0.9]) == "0.900"
-    assert spread([0.9, 0.92]) == "0.910 ± 0.014"
-    assert spread([12.0, 14.0, 16.0], 1) == "14.0 ± 2.0"
-
-
-def test_groups_keep_the_order_of_the_rows() -> None:
-    rows = [row("b", 0), row("a", 0), row("b", 1)]
-    assert [(key, len(found)) for key, found in grouped(rows, ["system"]).items()] == [(("b",), 2), (("a",), 1)]
-
-
-def test_sizes_are_in_thousands_of_bytes() -> None:
-    assert (kilobytes(999_499), kilobytes(1_234_567), kilobytes(None)) == ("999 kB", "1,235 kB", "-")
-
-
 def test_rows_are_drawn_from_the_whole_file_in_its_order() -> None:
     assert sampled(10, 0) == sampled(10, 10) == sampled(10, 99) == list(range(10))
     drawn = sampled(1000, 333)
@@ -129,30 +100,6 @@ def test_rows_are_drawn_from_the_whole_file_in_its_order() -> None:
     assert drawn != sampled(1000, 333, seed=1)
     assert {row % 2 for row in drawn} == {0, 1}
     assert drawn[-1] > 950
-
-
-def test_each_group_draws_for_itself() -> None:
-    groups = ["de", "en"] * 100
-    rows = sampled_of_each(groups, 20)
-    places = {group: {row // 2 for row in rows if groups[row] == group} for group in ("de", "en")}
-    assert rows == sorted(rows)
-    assert (len(places["de"]), len(places["en"])) == (20, 20)
-    assert places["de"] != places["en"]
-    assert sampled_of_each(["b", "a", "b"], 0) == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("texts", "script"),
-    [
-        (["Grüße an alle"], "Latin"),
-        (["привет", "мир abc"], "Cyrillic"),
-        (["今天天气"], "Cjk"),
-        (["สวัสดี 123"], "Thai"),
-        (["123 !?"], "None"),
-    ],
-)
-def test_the_script_is_that_of_most_letters(texts: list[str], script: str) -> None:
-    assert script_of(texts) == script
 
 
 def write_csv(path: Path, rows: list[tuple[str, ...]], header: str) -> None:
@@ -195,21 +142,6 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
         SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*data\.prepare`, or name its folder"
     ):
         load_corpus(tmp_path, "Banking77")
-
-
-def test_a_system_looks_the_same_in_all_panels() -> None:
-    styles = curve_styles({"few": {"fastText": [], "BPE": []}, "many": {"ours": [], "v1": [], "fastText": []}})
-    assert [style["color"] for style in styles.values()] == ["C0", "C1", "C2", "C3"]
-    assert list(styles) == ["ours", "v1", "fastText", "BPE"]
-    assert len({style["marker"] for style in styles.values()}) == 4
-
-
-def test_plots_are_png_files(tmp_path: Path) -> None:
-    curves = {
-        "News": {"ours": {"": [(0.0, 0.9, 0.01), (1.0, 0.8, 0.02)]}, "other": {"": [(0.0, 0.8, 0.0), (1.0, 0.3, 0.0)]}}
-    }
-    draw_curves(curves, tmp_path / "curves.png", "mistyped words (%)")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_run_gives_scripts_only_options_that_they_have(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> N
     print(printed)  # measurements; pytest -rP shows them
 
 
-QUICK, LONG = ("golden", "using", "opening", "places"), ("memory", "look", "speed")
+QUICK, LONG = ("golden", "using"), ("opening", "places", "memory", "look", "speed")
 """Files of web_demo/browser."""
 
 
@@ -105,11 +105,10 @@ def test_the_page_in_chromium(vitest: Vitest, chromium: str, site: Site) -> None
     run_in_chromium(vitest, chromium, site, *QUICK)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("node")
 @pytest.mark.parametrize("name", LONG)
-def test_memory_looks_and_speed_in_chromium(name: str, vitest: Vitest, chromium: str, site: Site) -> None:
+def test_the_rest_in_chromium(name: str, vitest: Vitest, chromium: str, site: Site) -> None:
     run_in_chromium(vitest, chromium, site, name)
 
 

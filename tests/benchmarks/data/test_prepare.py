@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.data import converters as data_converters
 from benchmarks.data import prepare
-from benchmarks.data.converters import Tables, held_out, sha1
+from benchmarks.data.converters import held_out, sha1
 from benchmarks.data.sources import SOURCES
 
 HELD_OUT, KEPT = "call me 1", "call me 2"
@@ -203,14 +203,6 @@ def test_a_data_set_is_built_and_compared(run: Prepare, tmp_path: Path, capsys: 
     assert "test.csv: 1 texts (1 different ones) are also in train.csv" in output
 
 
-def test_a_cached_file_is_not_fetched_again(run: Prepare, origin: Path, tmp_path: Path) -> None:
-    run()
-    shutil.rmtree(origin)
-    shutil.rmtree(tmp_path / "out")
-    run()
-    assert (tmp_path / "out" / "banking77" / "test.csv").is_file()
-
-
 def test_another_file_than_the_measured_one_is_told(
     run: Prepare, origin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,19 +233,6 @@ def test_a_missing_source_is_named_and_nothing_is_written(
         run()
 
 
-def test_a_file_in_another_format_is_told(
-    run: Prepare, origin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (origin / "test.csv").write_text("<html>\n<p>Sorry, no such page, or no longer</p>\n")
-    with pytest.raises(SystemExit, match=r"^Not built: banking77\.$"):
-        run()
-    assert (
-        f"A file in {tmp_path / 'cache' / 'banking77'} is not in its owner's format (ValueError"
-        in capsys.readouterr().err
-    )
-    assert not (tmp_path / "out").exists()
-
-
 class _CutShort(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
@@ -281,18 +260,6 @@ def test_a_download_that_is_cut_short_leaves_no_file(address: str, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["banking7"], "No data set banking7; there are ag_news, sms_spam, "),
-        (["banking77"], "Name the folder to write with --out DIR"),
-    ],
-)
-def test_wrong_arguments_are_told(arguments: list[str], message: str) -> None:
-    with pytest.raises(SystemExit, match=message):
-        prepare.main(arguments)
-
-
 def test_sources_files_and_table_agree() -> None:
     measured = prepare.read_measured(prepare.MEASURED)
     assert list(measured) == list(SOURCES)
@@ -306,21 +273,3 @@ def test_sources_files_and_table_agree() -> None:
     assert prepare.table(measured) == (prepare.RESULTS / "data.md").read_text(encoding="utf-8"), (
         "run prepare.py --table"
     )
-
-
-def test_recorded_files_are_what_their_rows_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tables: Tables = {"train.csv": [("a", "World")], "test.csv": [("a", "World"), ("b", "Sports")]}
-    for name in ("MEASURED", "AG_NEWS_ROWS"):
-        monkeypatch.setattr(prepare, name, tmp_path / name)
-    monkeypatch.setattr(prepare, "SOURCES", {"ag_news": SOURCES["ag_news"]})
-    folder = tmp_path / "ag_news"
-    folder.mkdir()
-    for file, rows in tables.items():
-        (folder / file).write_bytes(prepare.content_of(("text", "label"), rows))
-    prepare.main(["--record", str(tmp_path)])
-    found = prepare.read_measured(tmp_path / "MEASURED")["ag_news"]
-    assert [(file, own.rows, own.repeated) for file, own in found.items()] == [("test.csv", 2, 1), ("train.csv", 1, 0)]
-    assert (tmp_path / "AG_NEWS_ROWS").read_bytes() == sha1("a")[:5]
-    (folder / "test.csv").write_text("text,label\na,World\n")
-    with pytest.raises(SystemExit, match=r"test\.csv is not a CSV file with the header text,label and CRLF\."):
-        prepare.main(["--record", str(tmp_path)])

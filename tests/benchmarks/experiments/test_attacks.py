@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.experiments.attacks import ATTACKS, STOPWORDS, Found, Victim, Words, attack_many, neighbour_keys
+from benchmarks.experiments.attacks import ATTACKS, STOPWORDS, Found, Victim, Words, attack_many
 
 Classifier = Callable[[Sequence[str]], np.ndarray]
 
@@ -52,14 +52,6 @@ EVERY = pytest.mark.parametrize("attack", ATTACKS)
 @given(st.text())
 def test_words_put_back_together_are_the_text(text: str) -> None:
     assert Words(text).join() == text
-
-
-def test_part_of_a_text_keeps_its_gaps() -> None:
-    words = Words(" one  two\tthree ")
-    assert words.join(only=range(2)) == " one  two"
-    assert words.join(only=range(1, 3)) == "two\tthree"
-    assert words.join(only=range(0)) == ""
-    assert words.join({1: "2"}) == " one  2\tthree "
 
 
 @EVERY
@@ -109,17 +101,6 @@ def test_deep_word_bug_stays_within_its_edits_and_asks_for_every_score() -> None
     assert 121 < len(asked) <= 121 + 4 * 31
 
 
-def test_deep_word_bug_ranks_by_head_and_tail_scores() -> None:
-    # Two words that matter: without either of them, the label is another one. The first change must hit one of them.
-    def both(texts: Sequence[str]) -> np.ndarray:
-        return np.array([[0.4, 0.6] if {"buy", "pills"} & set(text.split()) else [0.9, 0.1] for text in texts])
-
-    found = ATTACKS["DeepWordBug"](Victim(both), "please do buy these pills now", 1, random.Random(0))
-    assert found.success
-    assert found.changed == 2
-    assert {"please", "do", "these", "now"} <= set(found.text.split())
-
-
 def test_text_bugger_edits_at_most_a_fifth_and_no_stopwords() -> None:
     text = "the message about your delivery and the invoice was never answered"
     found = ATTACKS["TextBugger"](Victim(stubborn), text, 1, random.Random(0))
@@ -127,17 +108,6 @@ def test_text_bugger_edits_at_most_a_fifth_and_no_stopwords() -> None:
     assert [word for word in text.split() if word in STOPWORDS] == [
         word for word in found.text.split() if word in STOPWORDS
     ]
-
-
-def test_text_bugger_keeps_to_the_sentences_that_have_the_label() -> None:
-    text = "Meet friends tomorrow. Claim prizes immediately. Bring umbrellas along."
-
-    def claims(texts: Sequence[str]) -> np.ndarray:
-        return np.array([[0.1, 0.9] if "laim" in text else [0.9, 0.1] for text in texts])
-
-    found = ATTACKS["TextBugger"](Victim(claims), text, 1, random.Random(3))
-    assert found.text.startswith("Meet friends tomorrow. ")
-    assert found.text.endswith(" Bring umbrellas along.")
 
 
 def test_pruthi_changes_the_inside_of_one_long_word() -> None:
@@ -155,12 +125,6 @@ def test_pruthi_changes_the_inside_of_one_long_word() -> None:
         assert edit_distance(old, new) <= 2
 
 
-def test_neighbour_keys_are_those_around_and_keep_the_case() -> None:
-    assert set(neighbour_keys("s")) == set("adwx")
-    assert set(neighbour_keys("Q")) == set("WA")
-    assert neighbour_keys("é") == neighbour_keys("5") == neighbour_keys(" ") == ""
-
-
 def test_an_outcome_counts_what_happened() -> None:
     texts = ["free holiday voucher", "nothing special here", "voucher voucher", "another message"]
     labels = [1, 0, 1, 1]  # the last one is misclassified from the beginning, the second cannot be moved
@@ -171,10 +135,3 @@ def test_an_outcome_counts_what_happened() -> None:
     assert outcome["success_rate"] == pytest.approx(1 / 3)
     assert outcome["mean_changed"] == pytest.approx(1 / 3)
     assert outcome["mean_queries"] > 0
-
-
-def test_an_outcome_without_a_right_answer_attacks_nothing() -> None:
-    probabilities, asked = counted(stubborn)
-    outcome = attack_many("DeepWordBug", probabilities, ["one", "two"], [0, 0], seed=0)
-    assert asked == ["one", "two"]
-    assert (outcome["original_accuracy"], outcome["success_rate"], outcome["mean_queries"]) == (0.0, 0.0, 0.0)

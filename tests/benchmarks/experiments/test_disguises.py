@@ -39,28 +39,10 @@ def test_another_form_has_the_same_letters_to_unicode(name: str) -> None:
         assert plain == (TEXT if name != "squared" else TEXT.upper())
 
 
-def test_a_reversed_word_is_shown_forwards() -> None:
-    assert written("right-to-left override", "free money") == "\u202eeerf\u202c \u202eyenom\u202c"
-
-
 @pytest.mark.parametrize("sign", [" ", ".", "-"], ids=["spaces", "dots", "hyphens"])
 def test_signs_stand_between_all_letters(sign: str) -> None:
     name = {" ": "spaces", ".": "dots", "-": "hyphens"}[sign]
     assert written(f"{name} between letters", "free now") == f"{sign.join('free')} {sign.join('now')}"
-
-
-def test_a_third_is_a_third() -> None:
-    for seed in range(20):
-        words = written(
-            "leetspeak, a third of the words", "one more little test for these people here now", seed
-        ).split()
-        assert sum(not word.isalpha() for word in words) == 3
-
-
-def test_leetspeak_replaces_every_letter_that_has_a_sign() -> None:
-    found = written("leetspeak", "free bits")
-    assert found[:5] == "fr33 "
-    assert not set(found) & set("eabgilost")
 
 
 def test_lookalikes_replace_half_of_the_letters_or_all() -> None:
@@ -103,17 +85,6 @@ def test_letters_and_emoji_are_not_those_of_training() -> None:
         assert (len(read), len(pairs)) == expected, f"{name}: docs/robustness.md says so"
     emoji = set("".join(written(name, seed=seed) for name in GROUPS["emoji"] for seed in range(20))) - set(TEXT)
     assert not emoji & set(training._EMOJI)
-
-
-def test_every_list_has_letters_of_its_script_alone() -> None:
-    for name in ("Cyrillic", "Greek", "Armenian"):
-        for double in "".join(LOOKALIKES[name].values()):
-            assert unicodedata.name(double).startswith(name.upper()), double
-
-
-def test_words_are_glued_in_pairs_and_emoji_stand_between_them() -> None:
-    assert written("words glued in pairs", "one two three") == "onetwo three"
-    assert written("emoji between words", "one two three").split()[::2] == ["one", "two", "three"]
 
 
 def test_an_ending_leaves_the_text_before_it() -> None:

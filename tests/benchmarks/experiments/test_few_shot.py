@@ -17,7 +17,6 @@ from benchmarks.systems import whole
 from benchmarks.systems.linear import SVMS
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE
 from benchmarks.systems.trained import Trained, accuracy
-from benchmarks.systems.whole import SYSTEMS, settings_of
 from benchmarks.tables.plots import draw_curves
 from retvec_lite.data.dataset import Dataset
 
@@ -52,17 +51,6 @@ def test_the_others_learn_and_say_what_they_chose(system: str) -> None:
     assert accuracy(trained, topics(4), 0.0) == 1.0
     chosen = trained.facts["lr" if system == FASTTEXT_LARGE else "C"]
     assert trained.facts["validation"][chosen] == max(trained.facts["validation"].values())
-
-
-def test_too_few_texts_for_folds_take_the_usual_penalty() -> None:
-    trained = whole.train(SVM, topics(2))
-    assert (trained.facts["C"], trained.facts["validation"]) == (1.0, {})
-
-
-def test_settings_survive_json() -> None:
-    for system in SYSTEMS:
-        settings = settings_of(system)
-        assert json.loads(json.dumps(settings)).keys() == settings.keys()
 
 
 @pytest.fixture
@@ -114,11 +102,6 @@ def test_the_command_goes_on_where_it_was(data: Path, trained: list[tuple[str, i
     assert (tmp_path / "few-shot.png").stat().st_size > 10_000
 
 
-def test_fasttext_with_all_texts_is_the_matter_of_another_command(data: Path, trained: list[tuple[str, int]]) -> None:
-    few_shot.main(["--data", str(data), "--set", "SMS spam", "--only", FASTTEXT_LARGE, "--only", SVM, "--shots", "0"])
-    assert trained == [(SVM, 24)]
-
-
 def measured(system: str, shots: int, seed: int, clean: float, data: str = "Banking77") -> dict[str, Any]:
     rates = few_shot.RATES_OF_ALL if shots == ALL else few_shot.RATES
     return {
@@ -144,14 +127,6 @@ def test_a_lead_is_bold_only_beyond_two_standard_errors() -> None:
     assert "**0." not in tables(few_tests), "draws agree, but a hundred test texts cannot tell"
     alone = tables(rows[3:])
     assert "0.650 ± 0.000" in alone and "**0." not in alone, "both belong to one side"
-
-
-def test_a_single_draw_has_the_error_of_the_test_texts() -> None:
-    (point,) = curves([measured(SVM, 5, 0, 0.9)])["Banking77"][SVM]["clean"]
-    assert point == pytest.approx((5, 0.9, (0.09 / 1000) ** 0.5))
-    markdown = tables([measured(SVM, ALL, 0, 0.88), measured(DEFAULT_FILE, ALL, 0, 0.92)])
-    assert "| default file | **0.920** | **0.900** | **0.870** | **0.820** |" in markdown
-    assert "| SVM, characters | 0.880 | 0.860 | 0.830 | 0.780 |" in markdown
 
 
 def test_missing_rows_leave_a_dash_in_the_table_and_a_shorter_curve(tmp_path: Path) -> None:

@@ -25,17 +25,6 @@ def test_people_replace_whole_words_and_keep_capitals() -> None:
     assert misspell("Receive", 1.0, KNOWN, random.Random(0)) == ("Recieve", 1)
 
 
-def test_the_share_is_of_all_words() -> None:
-    counts = [misspell(TEXT, 0.25, KNOWN, random.Random(seed))[1] for seed in range(400)]
-    assert set(counts) == {1, 2}
-    assert 1.4 < sum(counts) / len(counts) < 1.6
-    assert misspell(TEXT, 0.0, KNOWN, random.Random(0)) == (TEXT, 0)
-
-
-def test_words_that_nobody_misspells_stay() -> None:
-    assert misspell("nothing known here", 1.0, KNOWN, random.Random(0)) == ("nothing known here", 0)
-
-
 def test_the_share_that_was_reached_is_told() -> None:
     texts, changed = mistyped([TEXT, "all unknown"], PEOPLE, 1.0, KNOWN)
     assert changed == pytest.approx(3 / 8)
@@ -92,13 +81,3 @@ def test_tables_and_curves_show_means_and_what_was_really_changed() -> None:
     assert "| network alone | cnn | 0.900 ± 0.000 | 0.750 ± 0.071 |" in markdown
     assert "50% (31%)" in markdown
     assert "| system | head | swap |" in markdown
-
-
-def test_a_plot_shows_lines_of_an_earlier_head_only_where_there_are_no_others() -> None:
-    rates = {"0": 0.0, "1": 1.0}
-    earlier = row("BPE", ALL_KINDS, 0, {"0": 0.9, "1": 0.5}, rates)
-    earlier["settings"]["head_sizes"] = {"filters": 256}
-    today, whole = (row(system, ALL_KINDS, 0, {"0": 0.9, "1": 0.7}, rates) for system in ("network alone", "fastText"))
-    assert list(curves([earlier, whole], ALL_KINDS)["Banking77"]) == ["BPE, cnn, earlier", "fastText"]
-    assert list(curves([earlier, today, whole], ALL_KINDS)["Banking77"]) == ["network alone, cnn", "fastText"]
-    assert "| BPE | cnn, earlier |" in tables([earlier, today, whole])

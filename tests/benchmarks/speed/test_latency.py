@@ -18,41 +18,6 @@ def timed(name: str, words: int, microseconds: float) -> Row:
     return {"runtime": "LiteRT", "threads": 1, "words": words, "name": name, "microseconds": microseconds}
 
 
-def test_contestants_take_turns_beside_a_control(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = [["a 10", "control: a 10"], ["a 60", "b 60", "control: a 60"]]
-    seen: list[str] = []
-    made: list[list[str]] = []
-
-    def make_call(one: Row, runtime: str, words: int, threads: int) -> latency.Call:
-        return lambda: seen.append(f"{one['name']} {words}")
-
-    def take_turns(calls: dict[tuple[str, int], latency.Call], rounds: int) -> dict[tuple[str, int], float]:
-        seen.clear()
-        for call in calls.values():
-            call()
-        made.append(list(seen))
-        return dict.fromkeys(calls, 7.0)
-
-    monkeypatch.setattr(latency, "make_call", make_call)
-    monkeypatch.setattr(latency, "take_turns", take_turns)
-    contestants = [{"name": "a", "words": [10, 60]}, {"name": "b", "words": [60]}]
-    order = {"runtime": "LiteRT", "threads": [1], "words": [10, 60, 90], "rounds": 3, "contestants": contestants}
-    rows = latency.measure_times(order)
-    assert [turn for turn in made if turn] == turns
-    assert [f"{row['name']} {row['words']}" for row in rows] == [name for turn in turns for name in turn]
-    assert {row["microseconds"] for row in rows} == {7.0}
-
-
-def test_warming_up_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latency, "TURNS_BEFORE", 2)
-    calls = []
-    clock = iter(range(0, 10**9, 500))
-    monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
-    found = latency.take_turns({("a", 10): lambda: calls.append(1)}, rounds=3)
-    assert found == {("a", 10): 0.5}
-    assert len(calls) == (2 + 3) * 4
-
-
 START = [
     {"runtime": "ai-edge-litert", "name": "pool int8", "bytes": 410_000, "resident_mb": 60.0}
     | {"import_ms": 70.0, "load_ms": 9.5, "first_ms": 0.9, "second_ms": 0.206}

@@ -8,26 +8,11 @@ import pytest
 
 from benchmarks.systems import fasttext as fasttext_product
 from benchmarks.systems import networks as systems
-from benchmarks.systems import vectorizers as baselines
 from benchmarks.systems.fasttext import SUBWORDS, prepared, probabilities_of
 from benchmarks.systems.names import FASTTEXT, NETWORK, RAW, V1
 from benchmarks.systems.networks import Plan, available, settings_of
-from benchmarks.systems.trained import fingerprint
-from benchmarks.systems.vectorizers import TINY, TableSize, Whitespace, eight_bit_rows, words_of
+from benchmarks.systems.vectorizers import TableSize, Whitespace, eight_bit_rows
 from retvec_lite.data.dataset import Dataset
-
-
-def test_words_are_lower_case_without_punctuation() -> None:
-    assert words_of("Don't PANIC, it's 42!  Grüße (привет).") == [
-        "don",
-        "t",
-        "panic",
-        "it",
-        "s",
-        "42",
-        "grüße",
-        "привет",
-    ]
 
 
 def test_whitespace_keeps_the_most_frequent_words_and_one_row_for_the_others() -> None:
@@ -37,17 +22,6 @@ def test_whitespace_keeps_the_most_frequent_words_and_one_row_for_the_others() -
     assert vectorizer.vocabulary() == b"a\nb\n"
     assert vectorizer.tokens(["B, a! x d", ""]) == [[3, 2, 1, 1], []]
     assert Whitespace.read(vectorizer.vocabulary()).tokens(["a b c"]) == [[2, 3, 1]]
-
-
-def test_coverage_is_the_share_of_the_most_frequent_characters() -> None:
-    assert baselines.coverage(["aaab", "bc"], 2) == pytest.approx(5 / 6)
-    assert baselines.coverage(["aaab", "bc"], 9) == 1.0
-    assert baselines.coverage([], 9) == 0.0
-
-
-def test_a_vocabulary_counts_every_byte() -> None:
-    vectorizer = Whitespace.learn(["naïve 天気 ok"], TINY)
-    assert len(vectorizer.vocabulary()) == len("naïve".encode()) + len("天気".encode()) + len("ok") + 3
 
 
 def test_rows_of_eight_bits_are_near_and_their_integers_small() -> None:
@@ -100,29 +74,6 @@ def test_fasttext_is_asked_for_less_until_its_file_is_small_enough(
     assert not path.exists()
 
 
-def test_fasttext_looks_inside_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The command that trains is carried out here, with a package that writes down what it is asked for."""
-    asked: dict[str, Any] = {}
-
-    class Package:
-        def train_supervised(self, **settings: Any) -> Any:
-            asked.update(settings)
-            return SimpleNamespace(save_model=lambda path: Path(path).write_bytes(b"model"))
-
-        def load_model(self, path: str) -> None:
-            return None
-
-    def carried_out(command: list[str], **_: Any) -> Any:
-        training, validation, seconds, seed, path = command[3:]
-        fasttext_product._tune(training, validation, int(seconds), int(seed), path)
-        return SimpleNamespace(returncode=0)
-
-    monkeypatch.setattr(fasttext_product, "require", lambda _: Package())
-    monkeypatch.setattr(fasttext_product.subprocess, "run", carried_out)
-    fasttext_product.train_fasttext([["a b"]] * 2, ["x"], Dataset(("a",), ("x",)), 1, 0, tmp_path / "model")
-    assert {name: value for name, value in asked.items() if name in ("minn", "maxn")} == {"minn": 3, "maxn": 6}
-
-
 def plan(tmp_path: Path, **changed: Any) -> Plan:
     fields = {"seed": 0, "epochs": 4, "autotune": 20, "embedding": "default", "v1": None, "work": tmp_path}
     return Plan(**(fields | changed))
@@ -148,12 +99,6 @@ def test_settings_tell_trainings_apart_that_differ(tmp_path: Path) -> None:
         settings_of(V1, "cnn", plan(tmp_path), corpus("a"))
 
 
-def test_a_fingerprint_sees_order_and_borders() -> None:
-    assert fingerprint(["ab", "c"]) != fingerprint(["a", "bc"])
-    assert fingerprint(["a", "b"]) != fingerprint(["b", "a"])
-    assert fingerprint(["\ud800"]) == fingerprint(["\ud800"])
-
-
 def test_what_cannot_be_built_is_left_out_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,12 +109,3 @@ def test_what_cannot_be_built_is_left_out_by_name(
     assert "fastText is left out: install fasttext" in told
     assert "RETVec v1 is left out: it needs --v1 FILE." in told
     assert available(["fastText", V1], None, asked_for=True) == ["fastText", V1]
-
-
-def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name=name)
-
-    monkeypatch.setattr(baselines.importlib, "import_module", missing)
-    with pytest.raises(SystemExit, match=r"The package fasttext is not installed\..* benchmarks/README\.md"):
-        baselines.require("fasttext")

@@ -58,12 +58,3 @@ def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, h
     for count in (1, 3):  # graphs of other sizes
         np.testing.assert_allclose(again.probabilities(corpus.test.texts[:count]), found[:count], atol=1e-5)
     assert same_label_in_file(again, tmp_path, corpus.test.texts) == 1.0
-
-
-def test_slots_and_padding() -> None:
-    from benchmarks.systems.table_network import padded, slots_for
-
-    assert slots_for([[1] * length for length in range(1, 101)]) == 104
-    assert slots_for([[1]]) == 8
-    assert slots_for([[1] * 5000]) == 256
-    assert padded([[1, 2, 3], [], [4]], 2).tolist() == [[1, 2], [0, 0], [4, 0]]

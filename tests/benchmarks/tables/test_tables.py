@@ -1,17 +1,7 @@
 """What the commands make of their rows."""
 
-from benchmarks.experiments import adversarial, comparison
-from benchmarks.experiments.comparison import pairs
+from benchmarks.experiments import comparison
 from benchmarks.systems.names import FASTTEXT, NETWORK
-
-
-def test_pool_is_for_our_own_vectors_and_fasttext_has_no_head() -> None:
-    assert pairs(["BPE", NETWORK, FASTTEXT], ["cnn", "pool"]) == [
-        ("BPE", "cnn"),
-        (NETWORK, "cnn"),
-        (NETWORK, "pool"),
-        (FASTTEXT, "whole"),
-    ]
 
 
 def compared(system: str, head: str, seed: int, clean: float, size: int, **more: object) -> dict:
@@ -49,32 +39,3 @@ def test_comparison_shows_spread_size_class_scripts_and_languages() -> None:
     assert "| Cyrillic (1) | 0.500 / 0.400 | 0.500 / 0.400 |" in markdown
     assert "| fr-FR | 0.700 / 0.600 | 0.700 / 0.600 |" in markdown
     assert "| mean of languages | 0.700 / 0.600 | 0.700 / 0.600 |" in markdown
-
-
-SETTINGS = {"texts": "x", "epochs": 4}
-
-
-def attacked(system: str, attack: str, **fields: object) -> dict:
-    return {
-        "data": "SMS spam",
-        "system": system,
-        "head": "cnn",
-        "seed": 0,
-        "attack": attack,
-        "settings": SETTINGS,
-        **fields,
-    }
-
-
-def test_attacks_have_a_line_for_each_system() -> None:
-    outcome = {
-        "texts": 100,
-        "original_accuracy": 0.95,
-        "accuracy_under_attack": 0.6,
-        "success_rate": 0.368,
-        "mean_queries": 41.25,
-        "mean_changed": 0.104,
-    }
-    markdown = adversarial.tables([attacked(NETWORK, "DeepWordBug", **outcome)])
-    assert markdown.startswith("**")
-    assert "| DeepWordBug | network alone | cnn | 100 | 0.950 | 0.600 | 0.368 | 41.2 | 0.10 |" in markdown

@@ -5,7 +5,7 @@ import pytest
 
 from makers.embedding.batches import CHUNK, make_chunk, prefetch
 from makers.embedding.train import Round
-from makers.embedding.words import WordList, build_word_list, word_rows
+from makers.embedding.words import WordList
 
 
 def test_batches_are_pairs_and_a_function_of_seed_and_number(small_lists: WordList) -> None:
@@ -21,13 +21,6 @@ def test_batches_are_pairs_and_a_function_of_seed_and_number(small_lists: WordLi
         assert len(set(batch.classes.tolist())) > 20
     values = np.unique(np.concatenate([batch.keep for batch in first]))
     assert values == pytest.approx([0, 16 / 15])
-
-
-def test_the_same_word_twice_is_one_class() -> None:
-    single = build_word_list([("one", word_rows(["12"]), np.ones(1), 1.0)], "test")
-    for batch in make_chunk(single, Round(steps=1, batch_size=20), 0):
-        *words, _ = batch.classes[:10]  # the last is a random token
-        assert len(set(words)) == 1
 
 
 def test_batches_resume_in_the_middle_of_a_chunk_and_errors_come_through() -> None:

@@ -9,14 +9,13 @@ from tiny_words import made_up
 
 from makers.embedding import evaluate
 from makers.embedding.__main__ import command
-from makers.embedding.evaluate import FileScores, SetScores, Share, embed, on_four_bits, score, sentences, tables
+from makers.embedding.evaluate import Share, embed, on_four_bits, score
 from makers.embedding.retrieval import Queries, RetrievalSet
 from makers.embedding.words import word_rows
 from retvec_lite import contract
 from retvec_lite.contract import Ints
 from retvec_lite.model import reference_network
-from retvec_lite.model.weight_files import LAYERS, Embedding
-from retvec_lite.terminal import Table
+from retvec_lite.model.weight_files import Embedding
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
@@ -58,48 +57,6 @@ def test_embed_agrees_with_the_reference(word_length: int, dimension: int) -> No
     found = embed(embedding, word_rows(WORDS))
     assert found.dtype == np.float32 and found.shape == (len(WORDS), dimension)
     np.testing.assert_allclose(found, expected, atol=2e-6)
-
-
-def test_rounded_kernels_have_fifteen_values_and_stay_when_rounded_again() -> None:
-    rounded = on_four_bits(random_embedding())
-    for layer in LAYERS:
-        kernel = rounded.weights[f"embedding/{layer}/kernel"]
-        assert all(len(np.unique(column)) <= 15 for column in kernel.T)
-    assert on_four_bits(rounded) is rounded
-
-
-def made_scores(name: str, found: int) -> SetScores:
-    kinds = {"delete": Share(found // 4, 10), "other_case": Share(1, 2)}
-    return SetScores(name, "list", Share(found, 40), Share(found // 2, 40), 0.9, 0.2, kinds)
-
-
-def made_files() -> tuple[FileScores, FileScores]:
-    names = ("l0", "l1", "l2")
-    one = FileScores("one|$x", tuple(made_scores(name, 30) for name in names), made_scores("m.csv", 20))
-    return one, FileScores("two", tuple(map(made_scores, names, (20, 30, 36))), made_scores("m.csv", 10))
-
-
-def table(title: str, found: list[Table]) -> Table:
-    (only,) = [table for table in found if table.title == title]
-    return only
-
-
-def test_tables_hold_both_files_and_their_difference() -> None:
-    one, two = made_files()
-    assert two.kinds() == {"delete": Share(5 + 7 + 9, 30), "other_case": Share(3, 6)}
-    assert sentences((one, two), ["qq"]) == [
-        "one|$x is better than two in 1 of 3 languages; worse in l2.",
-        "Skipped, too few words that pre-training never saw: qq.",
-    ]
-    found = tables((one, two))
-    assert all(len(row) == len(table.columns) for table in found for row in table.rows)
-    summary = {row[0]: row[1:] for row in table("Mean over 3 languages", found).rows}
-    assert summary["right word found, float32"] == ("0.750", "0.717", "+0.033")
-    assert summary["40 human misspellings, int4"] == ("0.250", "0.125", "+0.125")
-    languages = table("Right word found", found)
-    assert languages.columns == ("language", "words", "queries", "one|$x", "two", "difference")
-    assert languages.rows[2] == ("l2", "list", "40", "0.750", "0.900", "-0.150")
-    assert table("Right word found", tables((one,))).rows[0] == ("l0", "list", "40", "0.750")
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

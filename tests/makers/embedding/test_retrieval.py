@@ -65,15 +65,6 @@ def test_languages_that_the_folder_lacks_come_from_held_out_words(tmp_path: Path
     assert int(held_out(rows).sum()) > 100 and set(words_of(task.candidates)) == set(words_of(rows))
 
 
-def test_the_most_frequent_others_fill_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrieval, "CANDIDATES", 240)
-    rows, _ = tiny_wordfreq("en")
-    task = set_of(None, "en")
-    unseen = held_out(rows)
-    assert words_of(task.candidates) == words_of(rows[unseen][:120]) + words_of(rows[~unseen][:120])
-    assert task.queries.answers.max() < 120
-
-
 def test_queries_are_mistyped_words_and_the_same_whoever_else_is_asked(tmp_path: Path) -> None:
     task = set_of(None, "en")
     assert len(task.queries.words) == len(task.queries.answers) == 50
@@ -120,11 +111,6 @@ def test_misspellings(tmp_path: Path) -> None:
     assert np.array_equal(few.queries.words, task.queries.words)
 
 
-def test_misspellings_without_any_pair_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"m\.csv has no pair of a misspelled single word"):
-        misspelling_set(Dataset(("a b", "x"), ("ab", "X"), tmp_path / "m.csv"), queries=50)
-
-
 def test_a_list_is_read_by_falling_count(tmp_path: Path) -> None:
     path = tmp_path / "en.csv"
     path.write_text('count,word\n1,rare\n9,often\n5,"a,b"\n4,two words\n', encoding="utf-8")
@@ -144,12 +130,6 @@ def test_a_bad_list_is_told_in_a_sentence(tmp_path: Path, content: bytes, senten
     (tmp_path / "en.csv").write_bytes(content)
     with pytest.raises(RetvecLiteError, match=sentence):
         read_frequency_list(tmp_path / "en.csv")
-
-
-def test_a_folder_without_lists_is_told_in_a_sentence(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(RetvecLiteError, match="There are no frequency lists"):
-            word_sources(folder)
 
 
 # --- the metric of a run ----------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from makers.embedding.keyboards import LAYOUTS
 from makers.embedding.substitutes import bmp_pool, emoji_pool, lookalikes, punctuation_pool
 from makers.embedding.words import word_rows
 from retvec_lite.data.typos import TYPO_KINDS, neighbor_keys
-from retvec_lite.errors import RetvecLiteError
 
 SUBSTITUTIONS = [kind.name for kind in word_typos.KINDS if kind.category == "substitution" and "ngram" not in kind.name]
 SAMPLES = [
@@ -77,21 +76,6 @@ def test_any_words_stay_valid_rows(words: list[str], seed: int) -> None:
         lengths = word_typos.word_lengths(result)
         assert (lengths >= 1).all()
         assert ((np.arange(16) < lengths[:, None]) == (result > 0)).all()  # zeros at the end only
-
-
-@pytest.mark.parametrize("kind", word_typos.KIND_NAMES)
-def test_length_changes_as_the_name_says(kind: str) -> None:
-    for seed in range(40):
-        after = typo("keyboard", kind, seed)
-        change = len(after) - len("keyboard")
-        if kind == "delete":
-            assert change == -1
-        elif "insert_ngram" in kind:
-            assert change in (3, 4, 5)
-        elif "insert" in kind or kind == "repeat":
-            assert change == 1
-        else:
-            assert change == 0
 
 
 @pytest.mark.parametrize("kind", [kind for kind in word_typos.KIND_NAMES if "insert" in kind])
@@ -167,28 +151,12 @@ def test_substitutions_replace_one_character_by_one_of_their_kind(kind: str, wor
             assert ord(new) in bmp_pool()
 
 
-def test_ngram_substitution_replaces_a_run_of_at_most_half_the_word() -> None:
-    sizes = set()
-    for seed in range(200):
-        after = typo("zzzzzzzzzzzzzzz", "substitute_ngram", seed)
-        places = [i for i, char in enumerate(after) if char != "z"]
-        sizes.add(places[-1] - places[0] + 1)
-        short = typo("zzzz", "substitute_ngram", seed)
-        assert short.count("z") >= 2
-    assert max(sizes) == 5 and 3 in sizes
-
-
 def test_a_word_too_short_for_its_kind_is_left_alone() -> None:
     for kind in ("delete", "swap", "shuffle"):
         assert typo("a", kind, 0) == "a"
     assert typo("ab", "shuffle", 0) == "ab"
     assert typo("abcdefghijklmnop", "insert_emoji_after", 0) == "abcdefghijklmnop"  # behind the 16th
     assert word_typos.apply_typos(np.zeros((0, 16), np.int32), "delete", np.random.default_rng(0)).shape == (0, 16)
-
-
-def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(RetvecLiteError, match="Unknown kind of typo 'typo': choose from delete, "):
-        word_typos.apply_typos(word_rows(["a"]), "typo", np.random.default_rng(0))
 
 
 def test_the_same_seed_gives_the_same_typos() -> None:
@@ -198,46 +166,12 @@ def test_the_same_seed_gives_the_same_typos() -> None:
     assert (first != other).any()
 
 
-def test_share_and_number_of_typos() -> None:
-    rng = np.random.default_rng(0)
-    rows = np.tile(word_rows(["информации", "abcdefghijklmnop"]), (3000, 1))
-    mistyped = (word_typos.augment(rows, rng) != rows).any(axis=1)
-    assert 0.77 < mistyped.mean() < 0.82
-    # ASCII substitutions do not move characters: one change each, so they can be counted.
-    rows = np.tile(word_rows(["информации", "abcdefghijklmnop", "kat"]), (3000, 1))
-    changed = (word_typos.mistype_all(rows, rng, kind="substitute_ascii") != rows).sum(axis=1).reshape(-1, 3)
-    assert (changed.max(axis=0) == [2, 4, 1]).all()  # a quarter of 10, 16 and 3 characters, at least one
-    assert (changed > 0).mean() > 0.999  # a place may be changed twice, and back
-
-
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 9])
 def test_no_more_than_a_quarter_of_the_characters_is_changed_on_average(length: int) -> None:
     rows = word_rows(["abcdefghi"[:length]] * 8000)
     mistyped = (word_typos.augment(rows, np.random.default_rng(0)) != rows).any(axis=1).mean()
     assert mistyped == pytest.approx(0.8 * min(length / 4, 1.0), abs=0.02)
     assert (word_typos.mistype_all(rows, np.random.default_rng(0)) != rows).any(axis=1).mean() > 0.98
-
-
-def test_foreign_ngrams_are_substrings_of_another_word() -> None:
-    words = ["keyboard", "abcdefgh", "ij"] * 200
-    rows = word_rows(words)
-    sizes: dict[int, int] = {}
-    for after in map(decode_word, word_typos.apply_typos(rows, "insert_ngram_after", np.random.default_rng(0))):
-        own = next(word for word in ("keyboard", "abcdefgh", "ij") if after.startswith(word))
-        ngram = after.removeprefix(own)
-        assert any(ngram in other for other in set(words))
-        sizes[len(ngram)] = sizes.get(len(ngram), 0) + 1
-    assert set(sizes) == {3, 4, 5}
-    short = word_typos.apply_typos(word_rows(["ab", "xyz"] * 50), "insert_ngram_after", np.random.default_rng(0))
-    assert {decode_word(row) for row in short} <= {"abab", "abxyz", "xyzab", "xyzxyz"}
-
-
-def test_random_tokens_have_all_lengths_and_no_separator() -> None:
-    tokens = word_typos.random_tokens(4000, np.random.default_rng(0))
-    assert set(word_typos.word_lengths(tokens).tolist()) == set(range(1, 17))
-    text = "".join(map(decode_word, tokens))
-    assert not any(char.isspace() or unicodedata.category(char) in ("Cc", "Cs") for char in set(text))
-    assert sum(ord(char) > 0xFFFF for char in text) > 1000
 
 
 def test_training_draws_deletions_most_often_and_the_measure_all_kinds_alike() -> None:

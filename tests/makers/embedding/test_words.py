@@ -21,12 +21,6 @@ from makers.embedding.words import (
 from retvec_lite.errors import RetvecLiteError
 
 
-def test_words_become_rows_and_back() -> None:
-    rows = word_rows(["", "naïve", "🙂", "x" * 20])
-    assert rows.shape == (4, 16) and rows.dtype == np.int32
-    assert [decode_word(row) for row in rows] == ["", "naïve", "🙂", "x" * 16]
-
-
 def test_two_percent_are_held_out_for_good() -> None:
     rows = word_rows([f"word{number}" for number in range(20_000)])
     share = held_out(rows).mean()
@@ -96,9 +90,3 @@ def test_model_card_lists_the_languages_of_the_words() -> None:
     card = (Path(retvec_lite.__file__).parent / "weights" / "README.md").read_text(encoding="utf-8")
     listed = {tag for line in card.splitlines() if line.startswith("- ") for tag in line.partition(": ")[2].split(", ")}
     assert listed == {name for name in packaged_lists() if not name.endswith("-pieces")}
-
-
-@pytest.mark.parametrize("name", ["nothing.txt", "nothing.csv"])
-def test_a_missing_list_is_one_sentence(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RetvecLiteError, match=r"No such file or directory"):
-        load_words([tmp_path / name])
