@@ -98,3 +98,22 @@ def test_the_reference_has_every_public_name() -> None:
     reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     shown = re.findall(r"^::: retvec_lite\.(\w+)", reference, re.MULTILINE)
     assert sorted(shown) == sorted(set(rl.__all__) - {"__version__"})
+
+
+def test_every_room_exists_and_stands_once() -> None:
+    """A file without a folder is in that of its row's first name."""
+    table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("| room | what is in it |")[2].partition("\n\n")[0]
+    rooms: list[Path] = []
+    for row in table.splitlines()[2:]:
+        names, about = row.split(" | ", 1)
+        first, *others = re.findall(r"`([^`]+)`", names)
+        folder = first if first.endswith("/") else first.rpartition("/")[0]
+
+        def found(name: str, folder: str = folder) -> Path:
+            places = [ROOT / name, ROOT / folder / name, ROOT / "retvec_lite" / name]
+            return next((place for place in places if place.exists()), Path(f"{name} is not there"))
+
+        rooms += map(found, (first, *others))
+        assert all(found(name).exists() for name in re.findall(r"`(\w+\.(?:py|c|h))`", about)), row
+    assert all(room.exists() for room in rooms), rooms
+    assert len(rooms) > 40 and len(rooms) == len(set(rooms))
