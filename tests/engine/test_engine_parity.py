@@ -52,7 +52,7 @@ def reference(name: str, row: np.ndarray, own: dict[str, np.ndarray]) -> np.ndar
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> None:
     config = CASES[name].encoder
@@ -102,7 +102,7 @@ def sentences() -> st.SearchStrategy[str]:
 
 
 @pytest.mark.parametrize("name", MEANINGS)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=sentences())
 def test_any_sentence_has_the_meaning_of_the_reference(name: str, engines, weights, text: str) -> None:
     model, own = CASES[name], weights[name]

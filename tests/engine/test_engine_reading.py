@@ -83,7 +83,7 @@ configs = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(code_points(60), max_size=4), config=configs)
 def test_any_texts(reader: Reader, texts: Lists, config: EncoderConfig) -> None:
     assert_as_the_reference(reader, texts, config)

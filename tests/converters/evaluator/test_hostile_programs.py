@@ -87,20 +87,12 @@ def test_hostile_descriptions_end_in_values_or_a_sentence(package: Path) -> None
     assert ends.count("refused") > 50 and ends.count("answered") > 5
 
 
-def test_an_unknown_type_of_data_is_refused(package: Path) -> None:
+@pytest.mark.parametrize("place", ["program", "description"])
+def test_an_unknown_type_of_data_is_refused(package: Path, place: str) -> None:
     file = package / MODEL
     spec = parse_model(file.read_bytes(), "whole")
-    function = spec.mlProgram.functions["main"]
-    function.inputs[0].type.tensorType.dataType = 7777
-    file.write_bytes(spec.SerializeToString())
-    with pytest.raises(RetvecLiteError, match=r"some.mlpackage is no valid ML program: .*7777"):
-        Program(package)
-
-
-def test_a_description_of_the_input_of_an_unknown_type_is_refused(package: Path) -> None:
-    file = package / MODEL
-    spec = parse_model(file.read_bytes(), "whole")
-    spec.description.input[0].type.multiArrayType.dataType = 7777
+    program, description = spec.mlProgram.functions["main"].inputs[0], spec.description.input[0]
+    (program.type.tensorType if place == "program" else description.type.multiArrayType).dataType = 7777
     file.write_bytes(spec.SerializeToString())
     with pytest.raises(RetvecLiteError, match=r"some.mlpackage is no valid ML program: .*7777"):
         Program(package)
