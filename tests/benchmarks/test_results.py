@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.common import Row, Rows
-from benchmarks.data.sets import load_corpus, sampled
+from benchmarks.data.sets import load_corpus
 from benchmarks.run import SCRIPTS
 from benchmarks.tables.cells import unlike, with_earlier_heads
 from retvec_lite.model.heads import CnnHead
@@ -60,13 +60,6 @@ def test_two_processes_may_add_rows_to_one_file(tmp_path: Path) -> None:
     assert first.has(row(seed=1))
 
 
-def test_a_seed_in_the_settings_is_no_other_way_of_measuring(tmp_path: Path) -> None:
-    rows = opened(tmp_path / "table")
-    for seed in (0, 1):
-        rows.add(row(seed=seed) | {"settings": {"epochs": 4, "seed": seed}})
-    assert [found["seed"] for found in rows] == [0, 1]
-
-
 def test_lines_that_were_trained_differently_are_called_so() -> None:
     def line(texts: str, epochs: int | None, **more: int) -> Row:
         return {"settings": {"texts": texts, "epochs": epochs, **more}}
@@ -90,16 +83,6 @@ def test_lines_of_a_head_that_has_changed_since_are_lines_of_their_own() -> None
     assert [row["head"] for row in rows] == ["cnn", "cnn", "whole"], "what is written down stays as it was"
     assert "*earlier*: measured before the head got its present sizes" in unlike(told)
     assert unlike(told[::2]) == ""
-
-
-def test_rows_are_drawn_from_the_whole_file_in_its_order() -> None:
-    assert sampled(10, 0) == sampled(10, 10) == sampled(10, 99) == list(range(10))
-    drawn = sampled(1000, 333)
-    assert drawn == sorted(set(drawn)) == sampled(1000, 333)
-    assert len(drawn) == 333
-    assert drawn != sampled(1000, 333, seed=1)
-    assert {row % 2 for row in drawn} == {0, 1}
-    assert drawn[-1] > 950
 
 
 def write_csv(path: Path, rows: list[tuple[str, ...]], header: str) -> None:
@@ -126,15 +109,6 @@ def test_a_label_that_training_lacks_is_no_text_to_leave_out(tmp_path: Path) -> 
     write_csv(folder / "test.csv", [("eins", "l0"), ("never trained", "l9")], "text,label")
     with pytest.raises(SystemExit, match=r"Label 'l9' of .*sms_spam has no text among the 20 training texts"):
         load_corpus(tmp_path, "SMS spam")
-
-
-def test_a_dev_split_is_used_where_there_is_one(tmp_path: Path) -> None:
-    rows = [(f"text {number}", f"l{number % 2}") for number in range(20)]
-    for name in ("train", "test", "dev"):
-        write_csv(tmp_path / "clinc150" / f"{name}.csv", rows, "text,label")
-    corpus = load_corpus(tmp_path, "CLINC150")
-    assert (len(corpus.training), len(corpus.validation), corpus.languages) == (20, 20, ())
-    assert corpus.validation.path.name == "dev.csv"
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:

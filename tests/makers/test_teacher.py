@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from makers import teacher
-from makers.teacher import Lessons, draw_sentences, rate_at
+from makers.teacher import Lessons, draw_sentences
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 
@@ -55,8 +55,3 @@ def test_a_visit_never_shows_held_out_sentences_and_a_round_all_others(
     np.testing.assert_allclose(np.linalg.norm(lesson.vectors, axis=1), 1.0, atol=1e-5)
     with pytest.raises(RetvecLiteError, match="has sentences="):
         Lessons(sentences[1:], tmp_path, embed)
-
-
-def test_the_rate_warms_up_and_falls_to_a_fiftieth() -> None:
-    assert rate_at(5, 100, 1.0, 10) < rate_at(10, 100, 1.0, 10) > rate_at(50, 100, 1.0, 10)
-    assert rate_at(100, 100, 1.0, 10) == rate_at(120, 100, 1.0, 10) == pytest.approx(0.02)

@@ -30,13 +30,6 @@ def archive(path: Path, files: dict[str, str]) -> None:
             found.addfile(entry, io.BytesIO(text.encode()))
 
 
-def test_a_split_by_sha1_keeps_equal_texts_together() -> None:
-    texts = [f"call me {number}" for number in range(2_000)]
-    assert held_out(HELD_OUT)
-    assert not held_out(KEPT)
-    assert 350 < sum(map(held_out, texts)) < 450
-
-
 def test_ag_news_takes_the_listed_texts_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "train.csv").write_text('"1","A","one"\n"2","B"," two  ""words"""\n"4","C","three\\four"\n')
     (tmp_path / "test.csv").write_text('"3","D","five"\n')

@@ -1,5 +1,4 @@
 import random
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,6 @@ from benchmarks.experiments.typo_resilience import (
     curves,
     misspell,
     mistyped,
-    read_misspellings,
     tables,
 )
 
@@ -32,22 +30,6 @@ def test_the_share_that_was_reached_is_told() -> None:
     texts, changed = mistyped([TEXT], "delete", 1.0, KNOWN)
     assert changed == 1.0
     assert all(len(new) == max(1, len(old) - 1) for old, new in zip(TEXT.split(), texts[0].split(), strict=True))
-
-
-def test_misspellings_are_read_by_right_word(tmp_path: Path) -> None:
-    path = tmp_path / "train.csv"
-    rows = [
-        "recieve,receive,a",
-        "Nevade,Nevada,b",
-        "nevade,Nevada,c",
-        "alot,a lot,a",
-        "same,same,a",
-        "receve,receive,a",
-    ]
-    path.write_text("text,label,source\n" + "\n".join(rows) + "\n")
-    assert read_misspellings(path) == {"receive": ("receve", "recieve"), "nevada": ("nevade",)}
-    with pytest.raises(SystemExit, match="No data set at "):
-        read_misspellings(tmp_path / "none.csv")
 
 
 def row(system: str, category: str, seed: int, accuracy: dict[str, float], changed: dict[str, float]) -> dict:

@@ -43,25 +43,6 @@ def test_pieces_are_learned_kept_and_never_the_empty_slot(package: str, kind: ty
     assert kind.read(vectorizer.vocabulary()).tokens(["bread and music"]) == rows[:1]
 
 
-def test_lean_sentencepiece_leaves_out_its_normalization_table() -> None:
-    pytest.importorskip("sentencepiece")
-    usual, lean = (len(SentencePiece.learn(TEXTS, TableSize(200, 8, lean)).vocabulary()) for lean in (False, True))
-    assert usual - lean > 200_000
-    assert lean < 20_000
-
-
-def test_more_characters_than_pieces_leave_out_the_rarest() -> None:
-    pytest.importorskip("sentencepiece")
-    rare = "".join(chr(0x4E00 + number) for number in range(400))
-    vectorizer = SentencePiece.learn([*TEXTS, *TEXTS, *TEXTS, rare], TableSize(300, 8, lean=True))
-    assert vectorizer.rows <= 300
-    known, unknown = vectorizer.tokens(["bread", rare])
-    nothing = 1  # the package's own row 0 for what it does not know, behind our empty slot
-    assert nothing not in known
-    assert nothing in unknown
-    assert set(unknown) != {nothing}
-
-
 @pytest.mark.exhaustive
 def test_fasttext_is_tuned_quantized_and_loaded_again(tmp_path: Path) -> None:
     pytest.importorskip("fasttext")

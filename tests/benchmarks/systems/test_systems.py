@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.systems import fasttext as fasttext_product
 from benchmarks.systems import networks as systems
-from benchmarks.systems.fasttext import SUBWORDS, prepared, probabilities_of
+from benchmarks.systems.fasttext import SUBWORDS, probabilities_of
 from benchmarks.systems.names import FASTTEXT, NETWORK, RAW, V1
 from benchmarks.systems.networks import Plan, available, settings_of
 from benchmarks.systems.vectorizers import TableSize, Whitespace, eight_bit_rows
@@ -35,10 +35,6 @@ def test_rows_of_eight_bits_are_near_and_their_integers_small() -> None:
     again, same = eight_bit_rows(rounded)
     assert (same == integers).all()
     np.testing.assert_allclose(again, rounded, rtol=1e-6)
-
-
-def test_fasttext_gets_one_lower_case_line() -> None:
-    assert prepared('Say "Hi",\nOK?') == 'say " hi " , ok ?'
 
 
 def test_fasttext_answers_are_put_into_the_columns_of_the_labels() -> None:

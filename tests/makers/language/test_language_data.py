@@ -83,11 +83,6 @@ def test_every_language_has_names_of_sites_and_products_behind_its_texts() -> No
     assert {"Gmail", "iPhone"} & set(typed) and any("." in text for text in typed)
 
 
-def test_typed_texts_are_composed() -> None:
-    rng = random.Random(0)
-    assert all(detector_sources.compose(text) == text for text in (draw._typed("người Việt", rng) for _ in range(200)))
-
-
 def test_cuts_have_a_word_a_pair_and_the_sentence() -> None:
     found = measure.cuts([{"en": ENGLISH.train, "th": THAI.train}], 10)
     assert [len(found[length].texts) for length in measure.LENGTHS] == [3, 3, 3]
@@ -95,11 +90,6 @@ def test_cuts_have_a_word_a_pair_and_the_sentence() -> None:
     assert len(found["words"].texts[2]) == 2 and found["words"].tags == ["en", "en", "th"]
     clean = found["sentences"].texts
     assert measure.mistyped(clean, 0.0) == clean != measure.mistyped(clean, 1.0)
-
-
-def test_shares_count_languages_alike_and_no_scripts() -> None:
-    found = measure.shares_of(["en", "en", "zh-Hans", "de"], ["en", "nl", "zh-Hant", UNKNOWN])
-    assert found == {"en": 0.5, "zh-Hans": 1.0, "de": 0.0}
 
 
 def test_the_detector_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

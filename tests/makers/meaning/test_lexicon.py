@@ -29,9 +29,3 @@ def test_words_find_their_translations() -> None:
     assert {"xa", "xb"} <= set(found[WORDS[0]])
     assert all(1 <= share <= TENTHS for shares in found.values() for share in shares.values())
     assert all(len(shares) <= 5 for shares in found.values())
-
-
-def test_only_known_words_are_translations() -> None:
-    found = learn_lexicon(pairs(), WORDS, ["xw3", "xw4"])
-    assert {name for shares in found.values() for name in shares} <= {"xw3", "xw4"}
-    assert found["w3"]["xw3"] == TENTHS

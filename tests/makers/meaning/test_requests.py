@@ -30,12 +30,6 @@ def start() -> MeaningFile:
     return MeaningFile(WORDS, codes, books, "en", {"sources": "made up", "method": "drawn", "settings": "none"})
 
 
-def test_words_have_numbers_from_one_on() -> None:
-    found = word_numbers(["The soup, unheard!", "", "the " * 70], WORDS)
-    assert found.shape == (3, 60) and found[0, :4].tolist() == [1, 2, 0, 0]
-    assert not found[1].any() and (found[2] == 1).all()
-
-
 def test_words_learn_to_add_up_to_vectors_of_sentences() -> None:
     texts, vectors = sentences(256)
     ids, trainer = word_numbers(texts, WORDS), WordTrainer(start().vectors, 8, 200)

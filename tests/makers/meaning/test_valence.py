@@ -36,15 +36,6 @@ def test_files_that_say_nothing(tmp_path: Path, content: str, part: str) -> None
     assert part in str(caught.value) and str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "valence.csv"
-    with pytest.raises(RetvecLiteError, match="No such file"):
-        read_valence(path)
-    path.write_bytes(b"word,mean\nb\xe4d,-2\n")
-    with pytest.raises(RetvecLiteError, match="line 2: the byte 0xE4 is not UTF-8"):
-        read_valence(path)
-
-
 def test_one_direction_says_the_valence_and_the_rest_stays() -> None:
     rng = np.random.default_rng(0)
     spread = np.linspace(3, 0.1, 64)
