@@ -18,9 +18,8 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.answers import DAMAGED, Prediction, Runner
+from retvec_lite.runtime.answers import DAMAGED, Explanation, Prediction, Runner, explain
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.runtime.explanation import Explanation, explain
 from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import Trained, summary

@@ -15,7 +15,7 @@ from makers.meaning.neighbors import TEMPERATURE, unit_rows
 from makers.stage import Arrays
 from retvec_lite.contract import Floats
 from retvec_lite.meaning import SUBSPACES
-from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, decoded, parts_of
+from retvec_lite.model.meaning_file import Codes, balanced_order, codes_of, decoded, parts_of
 from retvec_lite.ngrams import CODES, INTEGERS
 
 TEXTS: Final = 256

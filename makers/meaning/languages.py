@@ -17,8 +17,7 @@ from makers.meaning.neighbors import weights_of
 from makers.meaning.translations import Translations, count_rows, read_translations, translation_files
 from retvec_lite.contract import Floats
 from retvec_lite.meaning import DIMENSION
-from retvec_lite.model.meaning_file import MeaningFile, packaged_meaning
-from retvec_lite.model.product_codes import codes_of
+from retvec_lite.model.meaning_file import MeaningFile, codes_of, packaged_meaning
 from retvec_lite.terminal import Progress
 from retvec_lite.version import __version__
 

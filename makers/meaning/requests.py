@@ -15,8 +15,7 @@ from makers.meaning.words import meaning_words_of
 from makers.teacher import BATCH, HELD_OUT, Lessons, distance, rate_at
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.meaning import DIMENSION
-from retvec_lite.model.meaning_file import WORD_BYTES, MeaningFile
-from retvec_lite.model.product_codes import codes_of, nearest_codebooks
+from retvec_lite.model.meaning_file import WORD_BYTES, MeaningFile, codes_of, nearest_codebooks
 from retvec_lite.version import __version__
 
 LANGUAGE: Final = "en"

@@ -14,8 +14,7 @@ from makers.meaning.word_vectors import WordVectors
 from makers.stage import Stage, Trainer
 from retvec_lite.data.rows import TEXT_SUFFIX, check_suffix
 from retvec_lite.meaning import SUBSPACES
-from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.product_codes import codes_of, nearest_codebooks
+from retvec_lite.model.meaning_file import MeaningFile, codes_of, nearest_codebooks
 from retvec_lite.terminal import Progress
 from retvec_lite.version import __version__
 

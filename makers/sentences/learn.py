@@ -19,8 +19,7 @@ from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_f
 from retvec_lite.model.heads import CnnHead
 from retvec_lite.model.pretrained_head import PretrainedHead, on_grid
 from retvec_lite.model.weight_files import load_default_embedding
-from retvec_lite.training.network import is_matrix
-from retvec_lite.training.network_inputs import WordEmbedder, distinct_words, used_words
+from retvec_lite.training.network import WordEmbedder, distinct_words, is_matrix, used_words
 from retvec_lite.training.reading import TextReader
 
 HEAD: Final = CnnHead(hidden=256, filters=128, blocks=2)

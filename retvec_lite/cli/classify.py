@@ -15,8 +15,7 @@ from retvec_lite.cli.options import add_options
 from retvec_lite.data.lines import Skipped, problem_in
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.answers import Prediction
-from retvec_lite.runtime.explanation import Explanation
+from retvec_lite.runtime.answers import Explanation, Prediction
 from retvec_lite.scale.classify_files import classify_files
 from retvec_lite.terminal import json_line, one_line, watched, weighted
 

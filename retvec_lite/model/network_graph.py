@@ -12,8 +12,7 @@ from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT, word_limit
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
 from retvec_lite.model.head_graph import Lstm, Tensors, dense, gelu, head_logits
 from retvec_lite.model.heads import NgramHead
-from retvec_lite.model.meaning_graph import count_words, find_letters, find_meaning
-from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
+from retvec_lite.model.linear_graph import count_words, find_letters, find_meaning, find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 
 _SMALLEST_SQUARE: Final = 1e-12

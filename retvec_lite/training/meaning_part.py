@@ -31,8 +31,7 @@ from retvec_lite.meaning import (
     word_limit,
     word_vectors,
 )
-from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.product_codes import Codes
+from retvec_lite.model.meaning_file import Codes, MeaningFile
 from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.languages import directions

@@ -29,7 +29,7 @@ from retvec_lite.meaning import (
     sums_of,
     without_a_letter,
 )
-from retvec_lite.model.product_codes import Codes, balanced_order, codes_of, nearest_codebooks
+from retvec_lite.model.meaning_file import Codes, balanced_order, codes_of, nearest_codebooks
 from retvec_lite.ngrams import INTEGERS, PRIME
 
 _OF_WORDS: Final = 0.3

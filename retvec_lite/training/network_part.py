@@ -13,8 +13,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOut, Rows
-from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork
-from retvec_lite.training.network_inputs import embed_words, epoch
+from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, embed_words, epoch
 from retvec_lite.training.plan import Fit, FitSettings, Plan
 from retvec_lite.training.pretrained_part import PretrainedPart
 

@@ -14,8 +14,7 @@ from retvec_lite.training.examples import Rows
 from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_model import UNSEEN_BY_SOFTMAX, solve_together
 from retvec_lite.training.linear_part import NAME_WEIGHT
-from retvec_lite.training.network import PREDICTION_BATCH
-from retvec_lite.training.network_inputs import distinct_words, embed_words, in_order
+from retvec_lite.training.network import PREDICTION_BATCH, distinct_words, embed_words, in_order
 from retvec_lite.training.plan import Fit, Plan
 
 _PENALTY: Final = 1.0

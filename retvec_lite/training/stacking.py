@@ -17,7 +17,7 @@ from retvec_lite.training.beside import Beside
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.network_inputs import embed_words
+from retvec_lite.training.network import embed_words
 from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
 from retvec_lite.training.pretrained_part import PretrainedPart

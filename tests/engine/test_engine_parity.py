@@ -22,7 +22,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.reference_network import linear_logits
 from retvec_lite.normal_form import compatibility_forms, lookalikes
-from retvec_lite.runtime.explanation import explain
+from retvec_lite.runtime.answers import explain
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import combine, cut_windows, mean_embedding, read_limit
 

@@ -10,8 +10,7 @@ from meaning_cases import WORDS, table
 from retvec_lite.contract import EncoderConfig, codepoints
 from retvec_lite.meaning import meaning_words, text_vector
 from retvec_lite.model.encoder_graph import sanitize
-from retvec_lite.model.meaning_graph import count_words, find_letters, find_meaning
-from retvec_lite.model.ngram_graph import find_ngrams
+from retvec_lite.model.linear_graph import count_words, find_letters, find_meaning, find_ngrams
 from retvec_lite.ngrams import NgramConfig
 
 ENCODER = EncoderConfig(max_chars=60, max_words=4)

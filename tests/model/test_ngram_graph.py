@@ -13,7 +13,7 @@ from standin import ngram_weights
 from retvec_lite import ngrams as reference
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.model.encoder_graph import sanitize
-from retvec_lite.model.ngram_graph import find_ngrams, ngram_logits
+from retvec_lite.model.linear_graph import find_ngrams, ngram_logits
 from retvec_lite.ngrams import PRIME, NgramConfig
 
 ENCODER = EncoderConfig(max_chars=60, max_words=4)

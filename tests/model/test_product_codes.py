@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from retvec_lite.model.product_codes import balanced_order, codes_of, decoded, nearest_codebooks
+from retvec_lite.model.meaning_file import balanced_order, codes_of, decoded, nearest_codebooks
 
 EVEN = np.ones(1500, np.float32)
 

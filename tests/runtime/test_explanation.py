@@ -15,7 +15,7 @@ import retvec_lite as rl
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.explanation import explain, find_parts, leave_out
+from retvec_lite.runtime.answers import explain, find_parts, leave_out
 from retvec_lite.windows import read_limit
 
 PARTS = json.loads((Path(__file__).parents[1] / "data" / "parts.json").read_text("utf-8"))

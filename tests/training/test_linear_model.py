@@ -14,7 +14,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import LinearHead
-from retvec_lite.model.ngram_graph import table_integers
+from retvec_lite.model.linear_graph import table_integers
 from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training.linear_features import Features, mean_vectors
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear

@@ -12,7 +12,7 @@ from meaning_cases import naive_number
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
-from retvec_lite.model.product_codes import balanced_order, codes_of, decoded, nearest_codebooks
+from retvec_lite.model.meaning_file import balanced_order, codes_of, decoded, nearest_codebooks
 from retvec_lite.training import meaning_table
 from retvec_lite.training.meaning_table import build_table, fitting_codes, side_by_side, table_bytes, text_meanings
 

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 from modeling_cases import SMALL_HEADS
 
-from retvec_lite.training.network import TrainableNetwork
-from retvec_lite.training.network_inputs import WordBatch
+from retvec_lite.training.network import TrainableNetwork, WordBatch
 from retvec_lite.training.network_part import cosine_schedule
 from retvec_lite.training.plan import FitSettings
 

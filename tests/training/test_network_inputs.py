@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.training.network_inputs import epoch, in_order, lengths, used_words
+from retvec_lite.training.network import epoch, in_order, lengths, used_words
 
 
 def ids_of(counts: list[int], max_words: int) -> np.ndarray:

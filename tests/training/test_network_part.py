@@ -16,10 +16,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.grid import to_grid
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
-from retvec_lite.training import network_inputs, network_part
+from retvec_lite.training import network, network_part
 from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL
-from retvec_lite.training.network_inputs import embed_words
+from retvec_lite.training.network import embed_words
 
 EMBEDDING = random_embedding(dimension=64)
 
@@ -149,7 +149,7 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(network_inputs, "_WORDS_AT_ONCE", 8)
+    monkeypatch.setattr(network, "_WORDS_AT_ONCE", 8)
     words = tiny_training_data.words[:30]
     seen: list[int] = []
     weights = random_embedding().weights

@@ -8,8 +8,7 @@ import pytest
 from makers import teacher
 from makers.meaning.codes import on_grid
 from makers.meaning.requests import WordTrainer, learn, main_directions, word_numbers
-from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.product_codes import codes_of, nearest_codebooks
+from retvec_lite.model.meaning_file import MeaningFile, codes_of, nearest_codebooks
 
 TOPICS = (("soup", "bread", "cheese"), ("train", "airport", "ticket"), ("rain", "wind", "cloud"))
 WORDS = ("the", *(word for topic in TOPICS for word in topic), *(f"z{letter}" for letter in "abcdefghijklmnopqrst"))

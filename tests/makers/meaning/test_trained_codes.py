@@ -11,7 +11,7 @@ from makers.meaning.codes import (
     kept_neighbors,
 )
 from makers.meaning.neighbors import draw_halves
-from retvec_lite.model.product_codes import nearest_codebooks
+from retvec_lite.model.meaning_file import nearest_codebooks
 
 COUNTS = np.full(1500, 7)
 
