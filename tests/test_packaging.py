@@ -172,15 +172,6 @@ def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path
     assert sizes == "7479 1830"
 
 
-def test_the_starter_data_load_from_a_zip_file(wheel: Path, tmp_path: Path) -> None:
-    code = "from retvec_lite.data.dataset import load_starter; print(len(load_starter('test')))"
-    environment = {**os.environ, "PYTHONPATH": str(wheel)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "1830"), done.stderr
-
-
 def test_the_light_path_imports_neither_tensorflow_nor_a_runtime() -> None:
     code = (
         "import sys, retvec_lite.cli, retvec_lite.data.dataset, retvec_lite.classifier, retvec_lite.api\n"
