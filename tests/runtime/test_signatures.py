@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tiny_artifact import LABELS, SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
+from tiny_artifact import SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
 
 import retvec_lite as rl
 from retvec_lite.contract import EncoderConfig
@@ -232,7 +232,3 @@ def test_the_default_config_has_two() -> None:
     )
     assert short_signatures(EncoderConfig(max_words=32)) == (Signature("classify_16", "classify", 128, 16),)
     assert short_signatures(EncoderConfig(max_words=16)) == ()
-
-
-def test_the_labels_are_those_of_the_miniature(classifier: rl.Classifier) -> None:
-    assert classifier.labels == LABELS

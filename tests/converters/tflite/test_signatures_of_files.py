@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import standin
 from exported import EMBED, EXPORTED, ORDERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,7 +194,3 @@ def test_texts_of_the_same_words_are_near() -> None:
     assert first @ first == pytest.approx(1.0, abs=1e-5)
     assert first @ other < 0.99
     assert not empty.any()
-
-
-def test_the_stand_in_s_config_has_a_short_signature() -> None:
-    assert standin.LONG.max_words > 16
