@@ -1,14 +1,29 @@
-"""Find Node.js, its packages and Chromium, for the tests of the playground."""
+"""Find Node.js, its packages and Chromium, and what the tests of the playground work on."""
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 VARIABLE: Final = "RETVEC_CHROMIUM"
 """Environment variable that names the browser: a path, or a program on the PATH."""
-MODULES: Final = Path(__file__).resolve().parents[2] / "node_modules"
+ROOT: Final = Path(__file__).resolve().parents[2]
+MODULES: Final = ROOT / "node_modules"
+WEB_DEMO: Final = ROOT / "web_demo"
+PICTURES: Final = ROOT / "out" / "playground"
+"""Screenshots for people to look at; git ignores `out/`."""
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
+
+Vitest = Callable[..., str]
+
+
+class Site(NamedTuple):
+    """A folder of exported files, the address of `retvec-lite demo` on it, and the page that `--export` writes of it."""
+
+    dist: Path
+    url: str
+    page: Path
 
 
 def chromium() -> str | None:

@@ -8,23 +8,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import browser
 import pytest
+from browser import ROOT, WEB_DEMO, Site, Vitest
 from patience import PATIENCE
 
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype
 from retvec_lite.runtime import is_built
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-WEB_DEMO = ROOT / "web_demo"
-PICTURES = ROOT / "out" / "playground"
-"""Screenshots for people to look at; git ignores `out/`."""
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -60,14 +54,6 @@ def chromium() -> str:
         leave = pytest.fail if os.environ.get(browser.VARIABLE) else pytest.skip
         leave(f"{browser.no_chromium()}: the page was not tried in a browser")
     return found
-
-
-class Site(NamedTuple):
-    """A folder of exported files, the address of `retvec-lite demo` on it, and the page that `--export` writes of it."""
-
-    dist: Path
-    url: str
-    page: Path
 
 
 @pytest.fixture(scope="session")
@@ -121,9 +107,6 @@ def engine_exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("engine")
     run_python(ROOT / "tests" / "support" / "engine_exports.py", folder)
     return folder
-
-
-Vitest = Callable[..., str]
 
 
 @pytest.fixture

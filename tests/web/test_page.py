@@ -8,7 +8,7 @@ from pathlib import Path
 
 import browser
 import pytest
-from conftest import PICTURES, ROOT, WEB_DEMO, Site, Vitest
+from browser import PICTURES, ROOT, WEB_DEMO, Site, Vitest
 
 from tools.build_ports import WASM, ZIG, build_wasm
 
