@@ -1,5 +1,9 @@
 """`Classifier`: one class for a trained and for an exported classifier, to predict, explain and evaluate, with what `trained` adds.
 
+The way of a text: composed and cut into windows (windows.py); as code points to the C engine (runtime/native.py, engine/) or to LiteRT
+(runtime/interpreters.py), where the graph of model/network_graph.py lies in the file; probabilities of the windows combined, and a label,
+several or none (runtime/answers.py, decision.py).
+
 Importing this module needs NumPy alone: the exporter is loaded by the calls that need it, and TensorFlow by none that predicts.
 """
 
