@@ -218,7 +218,7 @@ class Format(ABC):
             checks.append(Check("size", "file", size, recipe.size_limit + 1000 * (most - USUAL_KB)))
         values = {name: match.values for name, match in own.items()}
         oracle = Oracle(examiner.classifier, values, eight_bit=facts.eight_bit)
-        runs = tuple(artifact.run(examiner, recipe.within(self.name), oracle))
+        runs = tuple(artifact.run(examiner, recipe.within(self.facts(recipe)), oracle))
         problem = None
         if not any(run.promised for run in runs):
             needed = describe_oldest_runtime(artifact.metadata)

@@ -63,9 +63,9 @@ class Recipe:
     unclipped_bound: float
     oldest_runtime: tuple[str, str] = ("tflite-runtime", "2.14.0")
 
-    def within(self, format_name: str) -> "Recipe":
-        """Return the recipe with the bounds of a format that has it."""
-        return replace(self, parity_tolerance=self.formats[format_name].parity_tolerance)
+    def within(self, facts: Facts) -> "Recipe":
+        """Return the recipe with the bounds of what it means in a format."""
+        return replace(self, parity_tolerance=facts.parity_tolerance)
 
     @property
     def size_limit(self) -> int | None:

@@ -2,10 +2,12 @@
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import re
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -195,13 +197,24 @@ def draw(*parts: str | Table) -> str:
             continue
         if part.title:
             lines += [*([""] if lines else []), one_line(part.title)]
-        rows = [[printable(cell) for cell in row] for row in (part.columns, *part.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        align = [str.rjust if column in part.right else str.ljust for column in part.columns]
+        # A cell may have several lines, and its row as many as the longest cell.
+        rows = [
+            line
+            for row in (part.columns, *part.rows)
+            for line in itertools.zip_longest(*(printable(cell).split("\n") for cell in row), fillvalue="")
+        ]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
         for row in rows:
-            cells = (put(cell, width) for put, cell, width in zip(align, row, widths, strict=True))
-            lines.append("  ".join(cells).rstrip())
+            blanks = (" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
+            cells = zip(part.columns, row, blanks, strict=True)
+            found = (blank + cell if column in part.right else cell + blank for column, cell, blank in cells)
+            lines.append("  ".join(found).rstrip())
     return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a line takes: two for the wide letters of East Asia, none for combining marks."""
+    return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
 def margin(error: float) -> str:

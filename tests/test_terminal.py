@@ -123,3 +123,13 @@ def test_a_terminal_is_told_a_sentence_above_the_bars(
     assert (
         "About [b]1 kB[/b].\n" in shown and "reading" in shown and "1/2" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", shown)
     )
+
+
+def test_cells_of_several_lines_and_wide_letters_stay_in_their_columns() -> None:
+    text = draw(Table("", ("label", "seen on", "verdict"), [("天気", "LiteRT\n2.3.0", "ok"), ("a", "x", "too old")]))
+    assert text.splitlines() == [
+        "label  seen on  verdict",
+        "天気   LiteRT   ok",
+        "       2.3.0",
+        "a      x        too old",
+    ]

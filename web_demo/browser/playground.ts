@@ -140,6 +140,8 @@ export async function drop(page: Page, name: string, content: Uint8Array): Promi
 
 /** Choose a file of the list, and wait until it runs. */
 export async function choose(page: Page, name: string, recipe: string): Promise<void> {
+  // The file that runs until then may say the same of itself.
+  await page.evaluate(() => document.getElementById("model-note")?.replaceChildren());
   await page.selectOption("#model", { label: name });
   await page.waitForFunction((said) => document.getElementById("model-note")?.textContent?.includes(said), recipe);
 }

@@ -42,7 +42,9 @@ def checks(recipe: str, **off: float) -> dict[str, Any]:
     }
     stages = StageComparison(answers)
     stages.compare(answers, sample, ZeroOracle())  # type: ignore[arg-type]
-    return {check.name: check for check in stages.checks(find_recipe(recipe).within("tflite"))}
+    return {
+        check.name: check for check in stages.checks(find_recipe(recipe).within(find_recipe(recipe).formats["tflite"]))
+    }
 
 
 def test_words_of_every_bit_have_a_bound_of_their_own() -> None:

@@ -184,7 +184,13 @@ def examined(
     metadata = {"oldest_runtime": {"tflite-runtime": "2.14.0"}}
     artifact = Artifact(Path("classifier-int8.tflite"), b"", spec.labels, spec.encoder, MappingProxyType(metadata))
     result = parity.run_artifact(
-        examiner, artifact, b"", RECIPES[recipe].within("tflite"), oracle, "ai-edge-litert", "2.3.0"
+        examiner,
+        artifact,
+        b"",
+        RECIPES[recipe].within(RECIPES[recipe].formats["tflite"]),
+        oracle,
+        "ai-edge-litert",
+        "2.3.0",
     )
     assert result.refusal is None
     assert result.ok == all(check.ok for check in result.checks)

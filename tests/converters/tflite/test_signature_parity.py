@@ -84,7 +84,7 @@ def exam(
     answered = answers()
     found.take(answered, spec, table, oracle)
     assert list(answered) == []
-    checks = found.checks(RECIPES[recipe].within("tflite"))
+    checks = found.checks(RECIPES[recipe].within(RECIPES[recipe].formats["tflite"]))
     assert {check.signature for check in checks} == {signature.name}
     return {check.name: check for check in checks}
 
