@@ -92,6 +92,8 @@ describe("looks", () => {
 
   it("every control shows a focus ring", async () => {
     const page = await openPlayground(browser());
+    // The points are drawn last, and anew: a focused one would be replaced.
+    await page.waitForSelector("circle[tabindex='0']", { state: "attached" });
     const reached: string[] = [];
     await page.locator("body").press("Tab");
     for (let step = 0; step < 30; step++) {
