@@ -240,7 +240,7 @@ def check_model(model: TrainedModel) -> None:
     name = model.head.name
     if name not in HEADS:
         raise RetvecLiteError(
-            f"The engine does not compute the head {name}: export tflite, or train with {', '.join(HEADS[:-1])}."
+            f"The engine does not compute the head {name}: export tflite, or train with {', '.join(kind for kind in HEADS if kind != NgramHead.name)}."
         )
     for label in model.labels:
         if problem := problem_in_label(label):

@@ -152,7 +152,6 @@ def make_examples(
     refit: bool = False,
     config: EncoderConfig | None = None,
     word_length: int = EncoderConfig.word_length,
-    max_words: int | None = None,
     translation: Translation | None = None,
     progress: Progress = silent,
 ) -> TrainingData:
@@ -178,7 +177,7 @@ def make_examples(
     groups = [training.texts, *mistyped, *held_out.values(), names.texts]
     rules = config or EncoderConfig(word_length=word_length)
     asked = count_words(training.texts, rules)
-    config = config or choose_sizes(training.texts, asked, rules, max_words)
+    config = config or choose_sizes(training.texts, asked, rules)
     reader = TextReader((text for group in groups for text in group), config, progress)
     ids = [reader.word_ids(group) for group in groups]
     split = len(ids) - len(held_out) - 1
@@ -240,14 +239,12 @@ def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.in
     return TextReader(texts, longest).count_words(texts)
 
 
-def choose_sizes(
-    texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig, max_words: int | None = None
-) -> EncoderConfig:
-    """Choose `max_words` (99th percentile of the texts' words, unless given) and a `max_chars` that rarely cuts before it.
+def choose_sizes(texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig) -> EncoderConfig:
+    """Choose `max_words` (99th percentile of the texts' words) and a `max_chars` that rarely cuts before it.
 
     Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit. `counts` are the words of each text.
     """
-    slots = max_words or min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
+    slots = min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
     lengths = np.minimum(np.array([len(text) for text in texts]), LONGEST_COUNTED)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots

@@ -22,9 +22,9 @@ from retvec_lite.training.examples import (
 from retvec_lite.training.reading import TextReader
 
 
-def sized(found: Sequence[str], max_words: int | None = None) -> EncoderConfig:
+def sized(found: Sequence[str]) -> EncoderConfig:
     rules = EncoderConfig()
-    return choose_sizes(found, count_words(found, rules), rules, max_words)
+    return choose_sizes(found, count_words(found, rules), rules)
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -34,7 +34,6 @@ def test_the_size_is_the_99th_percentile_in_eights() -> None:
     found = ["7 " * n for n in [5] * 195 + [17] * 4 + [400]]
     config = sized(found)
     assert config.max_words == 24 and config.max_chars % 8 == 0 and config.max_chars >= 2 * 17
-    assert sized(found, 10).max_words == 10
     assert sized(["w"]).max_words == 8
     assert sized([" "]).max_words == 8
     long = sized(["wv" * 2_500] * 3)
@@ -106,8 +105,8 @@ def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: 
 
 def test_prepared_data_is_the_texts_and_their_labels() -> None:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, max_words=6)
-    assert data.config.max_words == 6 and data.share_cut == 1.0, "texts of seven words"
+    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=EncoderConfig(max_words=6))
+    assert data.share_cut == 1.0, "texts of seven words"
     assert data.labels == training.classes == tuple(sorted(set(training.labels)))
     assert [data.labels[place] for place in data.examples.targets] == list(training.labels)
     assert [data.labels[place] for place in data.held_out.truth] == list(validation.labels)

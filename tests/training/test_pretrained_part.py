@@ -61,7 +61,7 @@ EVERY = np.arange(len(TEXTS))
 
 def prepared(texts: tuple[str, ...] = TEXTS, labels: tuple[str, ...] = LABELS) -> TrainingData:
     dataset = Dataset(texts, labels)
-    return make_examples(dataset, dataset, copies=2, typo_rate=0.2, seed=0, max_words=12)
+    return make_examples(dataset, dataset, copies=2, typo_rate=0.2, seed=0)
 
 
 def fitter(data: TrainingData) -> PretrainedPart:
