@@ -22,7 +22,7 @@ from retvec_lite.data.labels import problem_in_label
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION, PROJECTION
 from retvec_lite.model.grid import to_grid
-from retvec_lite.model.heads import CnnHead, NgramHead
+from retvec_lite.model.heads import CnnHead, HeadSpec, NgramHead, PoolHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
 from retvec_lite.runtime import NOT_BUILT, is_built, library_path
@@ -259,10 +259,9 @@ def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any])
     if decision.thresholds is not None:
         sections["thresholds"] = struct.pack(f"<{len(decision.thresholds)}d", *decision.thresholds)
     sections |= {name: _layer(model.weights, name, recipe).to_bytes() for name in layer_names(model)}
-    if isinstance(model.head, CnnHead):
-        for block in range(model.head.blocks):
-            name = f"head/block_{block}/depthwise"
-            sections[name] = model.weights[name].astype("<f4").tobytes()
+    for block in range(_blocks(model.head)):
+        name = f"head/block_{block}/depthwise"
+        sections[name] = model.weights[name].astype("<f4").tobytes()
     if model.ngrams is not None:
         sections |= _ngrams(model.weights)
     if model.meaning is not None:
@@ -297,15 +296,21 @@ def _layer(weights: Mapping[str, Floats], name: str, recipe: Recipe) -> Layer:
 
 def _settings(model: TrainedModel) -> dict[str, int]:
     decision, ngrams, weights, head = model.decision, model.ngrams, model.weights, model.head
+    blocks = _blocks(head)
     found = settings_of(model.encoder) | {
         "labels": len(model.labels),
-        "head": HEADS.index(head.name),
-        "blocks": head.blocks if isinstance(head, CnnHead) else 0,
+        # `pool` with blocks is a `cnn` without a region: engines that know no blocks in `pool` refuse it instead of leaving them out.
+        "head": HEADS.index(CnnHead.name if blocks else head.name),
+        "blocks": blocks,
         "region": head.fixed.get("region", 0),
         "has_embedding": int("embedding/dense_0/kernel" in weights),
         "character_window": 0,
     }
     return found | decision_settings(decision, model.labels) | ngram_settings(ngrams)
+
+
+def _blocks(head: HeadSpec) -> int:
+    return head.blocks if isinstance(head, PoolHead | CnnHead) else 0
 
 
 def _ngrams(weights: Mapping[str, Floats]) -> dict[str, bytes]:

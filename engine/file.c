@@ -200,12 +200,12 @@ static int check_settings(const uint32_t *set) {
   if (!in_range(set[CONTRACT], 1, 2)) return RVL_VERSION;
   for (n = 0; n < COUNT_OF(FIXED); n++)
     if (set[FIXED[n][0]] != FIXED[n][1]) return RVL_VERSION;
-  if (set[REGION] != (set[HEAD] == CNN)) return RVL_VERSION;
+  if (set[REGION] > (set[HEAD] == CNN)) return RVL_VERSION;
   if (!in_range(set[MAX_CHARS], 1, 65536) || !in_range(set[MAX_WORDS], 1, 4096) || !in_range(set[WORD_LENGTH], SEA_PIECE, 64) ||
       set[LETTERS_ONLY] > 1 || !in_range(set[LABELS], 2, MOST_LABELS) || set[HEAD] >= HEADS || set[BLOCKS] > MOST_BLOCKS ||
       set[HAS_EMBEDDING] > 1 || set[BUCKETS] > PRIME || set[CODEBOOKS] > 8 || set[RANK] > 256 || set[PLAIN_LETTERS] > 1 ||
       set[MULTI_LABEL] > 1 || set[UNKNOWN_LABEL] > set[LABELS] || set[HAS_THRESHOLD] > 1 || (set[HEAD] == NGRAMS && !set[BUCKETS]) ||
-      (set[HEAD] == CNN && !set[BLOCKS]))
+      (set[HEAD] == CNN) != (set[BLOCKS] > 0))
     return RVL_DAMAGED;
   if (set[BUCKETS] && (!in_range(set[LONGEST], 1, LONGEST_NGRAM) || !in_range(set[SHORTEST], 1, set[LONGEST]) ||
                        (set[CODEBOOKS] && set[BUCKETS] != 256 * set[CODEBOOKS])))
@@ -296,9 +296,9 @@ static void read_network(loader *file, rvl *engine) {
   uint32_t inputs = set[WORD_LENGTH] * BITS, n;
   for (n = 0; set[HAS_EMBEDDING] && n < 3; n++) inputs = read_layer(file, SECTION_EMBEDDING + n, inputs, 0, n == 0, &engine->embedding[n]);
   if (set[HEAD] != LINEAR) inputs = read_layer(file, SECTION_WORD, inputs, 0, 0, &engine->word);
-  if (set[HEAD] == CNN) inputs = read_layer(file, SECTION_REGION, inputs, 0, 0, &engine->region);
+  if (set[REGION]) inputs = read_layer(file, SECTION_REGION, inputs, 0, 0, &engine->region);
   engine->word_size = (int)inputs;
-  for (n = 0; n < set[BLOCKS] && set[HEAD] == CNN; n++) {
+  for (n = 0; n < set[BLOCKS]; n++) {
     engine->depthwise[n] = float_section(file, SECTION_BLOCK + 2 * n, 3 * inputs);
     read_layer(file, SECTION_BLOCK + 2 * n + 1, inputs, inputs, 0, &engine->pointwise[n]);
   }

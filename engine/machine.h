@@ -40,7 +40,7 @@ void *memset(void *to, int value, size_t count) {
 enum {
   CONTRACT, MAX_CHARS, MAX_WORDS, WORD_LENGTH, TRUNCATES, DROPS, LETTERS_ONLY,
   HAN_LENGTH, HAN_STEP, KANA_LENGTH, KANA_STEP, SEA_LENGTH, SEA_STEP,
-  LABELS, HEAD, BLOCKS, REGION, HAS_EMBEDDING, CHARACTER_WINDOW,
+  LABELS, HEAD, BLOCKS, REGION, HAS_EMBEDDING, CHARACTER_WINDOW, /* a CNN without a region: pool with blocks */
   BUCKETS, LONGEST, SHORTEST, CODEBOOKS, RANK, PLAIN_LETTERS, /* no buckets: no n-grams */
   MULTI_LABEL, UNKNOWN_LABEL, HAS_THRESHOLD,                  /* an unknown label of 0: none; else its number plus 1 */
   SETTINGS
@@ -81,7 +81,7 @@ struct rvl {
   const uint8_t *known; /* ranges of code points: the letters and digits of the training texts */
   size_t known_ranges;
   dense_layer embedding[3], word, region, logits, pointwise[MOST_BLOCKS];
-  const float *depthwise[MOST_BLOCKS]; /* [3][filters] */
+  const float *depthwise[MOST_BLOCKS]; /* [3][word_size] */
   int word_size, row_size;             /* numbers that the heads read of a word; and of its row, with zeros behind them */
   const int8_t *ngram_table;           /* [buckets][columns + 1]: the last column holds the squares */
   size_t ngram_table_size;

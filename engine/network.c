@@ -45,7 +45,7 @@ static void read_words(rvl *engine, const piece *const *words, int count, float 
   const uint32_t head = engine->settings[HEAD];
   embed_words(engine, words, count);
   if (head != LINEAR) apply(engine, &engine->word, count, GELU);
-  if (head == CNN) apply(engine, &engine->region, count, GELU);
+  if (engine->settings[REGION]) apply(engine, &engine->region, count, GELU);
   CALL(round_values, engine, engine, engine->word_size, LARGEST, count, scales);
 }
 
@@ -225,7 +225,7 @@ static void word_logits(rvl *engine, uint32_t words) {
   uint32_t block;
   int n;
   read_rows(engine, words);
-  for (block = 0; head == CNN && block < engine->settings[BLOCKS]; block++) {
+  for (block = 0; block < engine->settings[BLOCKS]; block++) {
     if (block) words = halve(engine, words, size);
     read_block(engine, block, words);
   }

@@ -40,10 +40,11 @@ def random_model(
     ngrams: NgramConfig | None = None,
     meaning: int = 0,
     decision: Decision | None = None,
+    **sizes: Any,
 ) -> TrainedModel:
-    """Return a classifier of random weights, with the shipped embedding and so many words with a meaning."""
-    rng, embedding = np.random.default_rng(0), load_default_embedding()
-    shapes = HEADS[head]().shapes(embedding.dimension, labels, words)
+    """Return a classifier of random weights: a head of some sizes, the shipped embedding, and so many words with a meaning."""
+    rng, embedding, spec = np.random.default_rng(0), load_default_embedding(), HEADS[head](**sizes)
+    shapes = spec.shapes(embedding.dimension, labels, words)
     weights: dict[str, Floats] = {
         name: snap(rng.normal(size=shape).astype(np.float32), FOUR_BITS)
         if len(shape) > 1 and name != "head/positions"
@@ -60,7 +61,7 @@ def random_model(
             weights[name] = rng.integers(1, 127, shape).astype(np.float32)
     return TrainedModel(
         EncoderConfig(max_chars=chars or 6 * words, max_words=words),
-        HEADS[head](),
+        spec,
         tuple(f"label {number}" for number in range(labels)),
         {**embedding.weights, **weights},
         {"name": embedding.name, "card": embedding.card},
@@ -94,6 +95,8 @@ def cases() -> Iterable[dict[str, Any]]:
     beside = ({}, {"ngrams": ngrams}, {"ngrams": ngrams, "meaning": 500})
     for head, words, parts in itertools.product(HEADS, (16, 40), beside):
         yield {"head": head, "words": words, **parts}
+    for blocks, words, parts in itertools.product((1, 2), (16, 40), (beside[0], beside[2])):
+        yield {"blocks": blocks, "words": words, **parts}
     for words, chars in ((4, 24), (8, 48), (24, 144), (24, 240), (64, 512), (128, 640), (256, 1536)):
         yield {"words": words, "chars": chars, **beside[2]}
     for words, parts in itertools.product((16, 40), ({}, beside[2])):

@@ -1,6 +1,5 @@
 """What tables are made of: rows in groups, means with their spread, and whether one leads another beyond the noise."""
 
-import dataclasses
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +81,7 @@ def with_earlier_heads(rows: Iterable[Row]) -> list[Row]:
     for row in rows:
         head = HEADS.get(row["head"])
         sizes = row["settings"].get("head_sizes")
-        today = dataclasses.asdict(head()) if head and sizes else {}
+        today = head().sizes() if head and sizes else {}
         is_earlier = any(sizes.get(name) != size for name, size in today.items())
         marked.append(row | {"head": row["head"] + EARLIER} if is_earlier else row)
     return marked

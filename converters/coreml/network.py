@@ -69,10 +69,13 @@ class CoreMLNetwork:
         match head:
             case LinearHead():
                 pooled = self._mean(present, used)
-            case PoolHead():
+            case PoolHead(blocks=0):
                 pooled = self._mean_and_max(self._word(present), used)
+            case PoolHead():
+                pooled = self._mean_and_max(*self._convolved(self._word(present), used, head.blocks))
             case CnnHead():
-                pooled = self._mean_and_max(*self._cnn(mb.mul(x=self._word(present), y=used), used, head))
+                regions = _gelu(self._dense(mb.mul(x=self._word(present), y=used), "head/region"))
+                pooled = self._mean_and_max(*self._convolved(regions, used, head.blocks))
             case RnnHead():
                 steps = mb.mul(x=self._dense(self._word(present), "head/projection"), y=used)
                 pooled = self._mean_and_max(self._lstm(steps, head), used)
@@ -130,9 +133,10 @@ class CoreMLNetwork:
         )
         return before, values, behind
 
-    def _cnn(self, values: Var, used: Var, head: CnnHead) -> tuple[Var, Var]:
-        hidden = mb.mul(x=_gelu(self._dense(values, "head/region")), y=used)
-        for block in range(head.blocks):
+    def _convolved(self, values: Var, used: Var, blocks: int) -> tuple[Var, Var]:
+        """Apply residual separable convolutions, with a halving between two."""
+        hidden = mb.mul(x=values, y=used)
+        for block in range(blocks):
             name = f"head/block_{block}"
             around = self._neighbours(hidden)
             depthwise = enumerate(self._weights[f"{name}/depthwise"].astype(self._type))
@@ -140,7 +144,7 @@ class CoreMLNetwork:
             before, here, behind = (mb.mul(x=words, y=row) for words, row in zip(around, stored, strict=True))
             mixed = mb.add(x=mb.add(x=before, y=here), y=behind)
             hidden = mb.mul(x=mb.add(x=hidden, y=_gelu(self._dense(mixed, f"{name}/pointwise"))), y=used)
-            if block + 1 < head.blocks:
+            if block + 1 < blocks:
                 hidden, used = self._halve(hidden, used)
         return hidden, used
 

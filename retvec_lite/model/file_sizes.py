@@ -115,6 +115,8 @@ def text_bytes(file: str, labels: Sequence[str], decision: Decision) -> int:
 def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return how often a kind of file has each part beside weights and texts: itself, and all its signatures that classify."""
     marked = {name: 1 for name in _MARKS if name in shapes}
+    if blocks := sum(name.endswith("/depthwise") for name in shapes):
+        marked["block"] = blocks
     signatures = [full_signature(encoder), *short_signatures(encoder)]
     found = {
         "file": {"graph": 1, **marked, "code point": encoder.max_chars, "word": encoder.max_words, "label": len(labels)}
@@ -122,7 +124,7 @@ def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence
     if file.startswith(_TFLITE):
         found["signature"] = {
             "graph": len(signatures),
-            **{name: len(signatures) for name in marked},
+            **{name: count * len(signatures) for name, count in marked.items()},
             "code point": sum(signature.max_chars for signature in signatures),
             "word": sum(signature.max_words for signature in signatures),
         }

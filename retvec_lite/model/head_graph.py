@@ -80,10 +80,10 @@ def text_features(features: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights:
     match head:
         case LinearHead():
             return _mean(features * used, used)
-        case PoolHead():
+        case PoolHead(blocks=0):
             hidden = features
-        case CnnHead():
-            hidden, used = _cnn(features * used, used, head, weights)
+        case PoolHead() | CnnHead():
+            hidden, used = _convolved(features * used, used, head.blocks, weights)
         case RnnHead():
             hidden = lstm(
                 features * used,
@@ -115,15 +115,16 @@ def _mean(present: tf.Tensor, used: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(present, axis=1) / tf.maximum(tf.reduce_sum(used, axis=1), 1.0)
 
 
-def _cnn(values: tf.Tensor, used: tf.Tensor, head: CnnHead, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
+def _convolved(values: tf.Tensor, used: tf.Tensor, blocks: int, weights: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
+    """Apply residual separable convolutions, with a halving between two."""
     hidden = values
-    for block in range(head.blocks):
+    for block in range(blocks):
         name = f"head/block_{block}"
         depthwise = weights[f"{name}/depthwise"]
         before, here, behind = neighbours(hidden)
         mixed = before * depthwise[0] + here * depthwise[1] + behind * depthwise[2]
         hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * used
-        if block + 1 < head.blocks:
+        if block + 1 < blocks:
             hidden, used = _halve(hidden, used)
     return hidden, used
 

@@ -34,6 +34,8 @@ engine has room for as many blocks."""
 class HeadSpec:
     """The name and sizes of a head; each subclass is one head.
 
+    A size whose default is 0 may be 0.
+
     Raises:
         RetvecLiteError: on construction, for a size that is not an integer of its range.
     """
@@ -43,11 +45,11 @@ class HeadSpec:
     """Sizes that files name and that have one value."""
 
     def __post_init__(self) -> None:
-        for field, size in dataclasses.asdict(self).items():
-            most = _MOST.get(field, _MOST_SIZE)
-            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= most:
+        for field in dataclasses.fields(self):
+            size, least, most = getattr(self, field.name), int(field.default != 0), _MOST.get(field.name, _MOST_SIZE)
+            if isinstance(size, bool) or not isinstance(size, int) or not least <= size <= most:
                 raise RetvecLiteError(
-                    f"The {field} of the head {self.name} must be an integer from 1 to {most:,}, not {shown(size)}."
+                    f"The {field.name} of the head {self.name} must be an integer from {least} to {most:,}, not {shown(size)}."
                 )
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
@@ -56,7 +58,11 @@ class HeadSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready fields, which `head_from_dict` turns into an equal object."""
-        return {"name": self.name, **dataclasses.asdict(self), **self.fixed}
+        return {"name": self.name, **self.sizes(), **self.fixed}
+
+    def sizes(self) -> dict[str, int]:
+        """Return name -> size as files and results of benchmarks have them: without those that are 0."""
+        return {field: size for field, size in dataclasses.asdict(self).items() if size}
 
     def initial_weights(self, rng: np.random.Generator, inputs: int, classes: int, max_words: int) -> WeightDict:
         """Return random starting weights, see `initial`."""
@@ -76,14 +82,22 @@ class LinearHead(HeadSpec):
 
 @dataclasses.dataclass(frozen=True)
 class PoolHead(HeadSpec):
-    """One dense layer per word, then mean and max over the words. Ignores word order; the fastest head."""
+    """One dense layer per word, then mean and max over the words. The fastest head; without blocks, it ignores word order.
+
+    Blocks are those of `cnn`, as wide as the layer.
+    """
 
     name: ClassVar[str] = "pool"
     hidden: int = 256
+    blocks: int = 0
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
-        return {**_dense("head/word", inputs, self.hidden), **_dense("head/logits", 2 * self.hidden, classes)}
+        return {
+            **_dense("head/word", inputs, self.hidden),
+            **_blocks(self.blocks, self.hidden),
+            **_dense("head/logits", 2 * self.hidden, classes),
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,12 +115,12 @@ class CnnHead(HeadSpec):
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
-        shapes = _dense("head/word", inputs, self.hidden)
-        shapes |= _dense("head/region", self.hidden, self.filters)
-        for block in range(self.blocks):
-            shapes[f"head/block_{block}/depthwise"] = (3, self.filters)
-            shapes |= _dense(f"head/block_{block}/pointwise", self.filters, self.filters)
-        return shapes | _dense("head/logits", 2 * self.filters, classes)
+        return {
+            **_dense("head/word", inputs, self.hidden),
+            **_dense("head/region", self.hidden, self.filters),
+            **_blocks(self.blocks, self.filters),
+            **_dense("head/logits", 2 * self.filters, classes),
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,9 +207,10 @@ def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
         raise RetvecLiteError(f"Unknown head {shown(name)}. Choose one of {', '.join(_KNOWN)}.")
     fixed = _KNOWN[name].fixed
     expected = [*(field.name for field in dataclasses.fields(_KNOWN[name])), *fixed]
-    if set(sizes) != set(expected):
+    left_out = {field.name for field in dataclasses.fields(_KNOWN[name]) if field.default == 0}
+    if set(sizes) | left_out != set(expected):
         raise RetvecLiteError(
-            f"The head {name} needs the sizes {', '.join(expected)}, not {shown(', '.join(sizes) or 'none')}."
+            f"The head {name} has the sizes {', '.join(expected)}, not {shown(', '.join(sizes) or 'none')}."
         )
     for size, value in fixed.items():
         if type(sizes[size]) is not int or sizes.pop(size) != value:
@@ -207,6 +222,15 @@ def head_from_dict(fields: Mapping[str, Any]) -> HeadSpec:
 
 def _dense(name: str, inputs: int, outputs: int) -> Shapes:
     return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
+
+
+def _blocks(count: int, width: int) -> Shapes:
+    """Return the shapes of residual separable convolutions over three words."""
+    shapes: Shapes = {}
+    for block in range(count):
+        shapes[f"head/block_{block}/depthwise"] = (3, width)
+        shapes |= _dense(f"head/block_{block}/pointwise", width, width)
+    return shapes
 
 
 def _word_and_projection(inputs: int, hidden: int, outputs: int) -> Shapes:

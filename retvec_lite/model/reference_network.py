@@ -126,9 +126,10 @@ def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights
             linear: Floats = dense(mean.astype(np.float32)[None], weights, "head/logits")[0]
             return linear
         case PoolHead():
-            hidden = _word(present, weights)
+            hidden, mask = _convolved(_word(present, weights), mask, head.blocks, weights)
         case CnnHead():
-            hidden, mask = _cnn(_word(present, weights) * mask[:, None], mask, head, weights)
+            regions = gelu(dense(_word(present, weights) * mask[:, None], weights, "head/region"))
+            hidden, mask = _convolved(regions, mask, head.blocks, weights)
         case RnnHead():
             hidden = _lstm(dense(_word(present, weights), weights, "head/projection") * mask[:, None], head, weights)
         case BertHead():
@@ -159,13 +160,14 @@ def _neighbours(values: Floats, count: int = 3) -> Floats:
     return np.stack([padded[start : start + len(values)] for start in range(count)])
 
 
-def _cnn(values: Floats, mask: Mask, head: CnnHead, weights: Weights) -> tuple[Floats, Mask]:
-    hidden = gelu(dense(values, weights, "head/region")) * mask[:, None]
-    for block in range(head.blocks):
+def _convolved(values: Floats, mask: Mask, blocks: int, weights: Weights) -> tuple[Floats, Mask]:
+    """Apply residual separable convolutions, with a halving between two."""
+    hidden = values * mask[:, None]
+    for block in range(blocks):
         name = f"head/block_{block}"
         mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)
         hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * mask[:, None]
-        if block + 1 < head.blocks:
+        if block + 1 < blocks:
             hidden, mask = _halve(hidden, mask)
     return hidden.astype(np.float32), mask
 

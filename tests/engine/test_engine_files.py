@@ -19,7 +19,7 @@ from sound_files import FIXED_SETTINGS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import load_library
-from retvec_lite.runtime.retvec_file import SECTIONS, SETTINGS, check_frame, check_sum, sections_of
+from retvec_lite.runtime.retvec_file import HEADS, SECTIONS, SETTINGS, check_frame, check_sum, sections_of
 from tools import engine_tables
 from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
 
@@ -117,15 +117,46 @@ def test_settings_that_do_not_fit_are_refused(
         engine_of(mended(found), tmp_path, library)
 
 
-@pytest.mark.parametrize("name", [*FIXED_SETTINGS, "region"])
+def with_setting(content: bytes, name: str, value: int) -> bytes:
+    """A file that says something else in its settings, under a right checksum."""
+    found = bytearray(content)
+    struct.pack_into("<I", found, content.index(sections_of(content)["settings"]) + 4 * SETTINGS.index(name), value)
+    return mended(found)
+
+
+def setting(content: bytes, name: str) -> int:
+    return int(struct.unpack_from("<I", sections_of(content)["settings"], 4 * SETTINGS.index(name))[0])
+
+
+@pytest.mark.parametrize("name", FIXED_SETTINGS)
 def test_rules_that_only_older_releases_wrote_are_refused(name: str, library: Path) -> None:
     """Settings with one value, of each head."""
     for content in FILES:
-        start = content.index(sections_of(content)["settings"]) + 4 * SETTINGS.index(name)
-        for value in {0, 1, 2, 3, 2**32 - 1} - {struct.unpack_from("<I", content, start)[0]}:
-            found = bytearray(content)
-            struct.pack_into("<I", found, start, value)
-            assert problem_of(mended(found), library) == VERSION
+        for value in {0, 1, 2, 3, 2**32 - 1} - {setting(content, name)}:
+            assert problem_of(with_setting(content, name, value), library) == VERSION
+
+
+def test_regions_of_several_words_and_of_other_heads_are_refused(library: Path) -> None:
+    for content in FILES:
+        is_cnn = setting(content, "head") == HEADS.index("cnn")
+        for value in (1, 2, 3, 2**32 - 1)[is_cnn:]:
+            assert problem_of(with_setting(content, "region", value), library) == VERSION
+
+
+@pytest.mark.parametrize("name", ["pool", "pool, a block", "pool, two blocks", "cnn", "linear", "ngrams"])
+def test_blocks_must_be_there_and_no_more_than_there_are(name: str, library: Path) -> None:
+    """Only a `cnn` has some, with a region or, as `pool` with blocks is written, without; nothing is passed over."""
+    content = file_of(name)
+    blocks = setting(content, "blocks")
+    assert blocks == getattr(CASES[name].head, "blocks", 0)
+    assert (setting(content, "head") == HEADS.index("cnn")) == (blocks > 0)
+    for value in {0, 1, 2, 3, 16, 17, 63, 64, 2**31, 2**32 - 1}:
+        sound = value == blocks or 0 < value < blocks
+        assert problem_of(with_setting(content, "blocks", value), library) == (SOUND if sound else DAMAGED), value
+    for head in HEADS:
+        problem = problem_of(with_setting(content, "head", HEADS.index(head)), library)
+        if blocks:
+            assert problem == (SOUND if head == "cnn" else VERSION if setting(content, "region") else DAMAGED), head
 
 
 def test_character_features_are_refused(library: Path) -> None:

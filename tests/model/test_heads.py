@@ -18,8 +18,8 @@ from retvec_lite.model.heads import (
     head_from_dict,
 )
 
-ALL = [PoolHead(), CnnHead(), RnnHead(), BertHead()]
-SMALL = [PoolHead(hidden=6), CnnHead(hidden=8, filters=5, blocks=3), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
+ALL = [PoolHead(), PoolHead(blocks=1), CnnHead(), RnnHead(), BertHead()]
+SMALL = [PoolHead(hidden=6), PoolHead(hidden=6, blocks=2), CnnHead(hidden=8, filters=5, blocks=3), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
 
 EMBEDDING_BYTES = 218_000
 """The int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and 768 scales."""
@@ -84,6 +84,24 @@ def test_json_round_trip_is_exact(head: HeadSpec) -> None:
     assert again == head and type(again) is type(head)
 
 
+def test_a_pool_without_blocks_is_written_as_before_there_were_any() -> None:
+    assert PoolHead(hidden=6).to_dict() == {"name": "pool", "hidden": 6}
+    assert head_from_dict({"name": "pool", "hidden": 6}) == PoolHead(hidden=6)
+    assert head_from_dict({"name": "pool", "hidden": 6, "blocks": 0}) == PoolHead(hidden=6)
+    assert PoolHead(hidden=6, blocks=1).to_dict() == {"name": "pool", "hidden": 6, "blocks": 1}
+
+
+def test_blocks_are_those_of_cnn() -> None:
+    pool, cnn = PoolHead(hidden=6, blocks=3).shapes(9, 2, 4), CnnHead(hidden=7, filters=6, blocks=3).shapes(9, 2, 4)
+    assert {name: pool[name] for name in pool if "block" in name} == {
+        name: cnn[name] for name in cnn if "block" in name
+    }
+    assert len(pool) == 2 + 3 * 3 + 2
+    assert list(PoolHead(hidden=6).shapes(9, 2, 4)) == [
+        f"head/{part}" for part in ("word/kernel", "word/bias", "logits/kernel", "logits/bias")
+    ]
+
+
 @pytest.mark.parametrize(
     ("fields", "received"),
     [
@@ -96,6 +114,13 @@ def test_json_round_trip_is_exact(head: HeadSpec) -> None:
         ({"name": "pool", "hidden": "3"}, "'3'"),
         ({"name": "pool", "hidden": 0}, "0"),
         ({"name": "pool", "hidden": True}, "True"),
+        ({"name": "pool", "hidden": 3, "blocks": 17}, "integer from 0 to 16, not 17"),
+        ({"name": "pool", "hidden": 3, "blocks": -1}, "integer from 0 to 16, not -1"),
+        ({"name": "pool", "hidden": 3, "blocks": False}, "False"),
+        ({"name": "pool", "hidden": 3, "blocks": None}, "None"),
+        ({"name": "pool", "blocks": 1}, "has the sizes hidden, blocks, not 'blocks'"),
+        ({"name": "cnn", "hidden": 3, "filters": 3, "blocks": 0, "region": 1}, "integer from 1 to 16, not 0"),
+        ({"name": "cnn", "hidden": 3, "filters": 3, "region": 1}, "hidden, filters, blocks, region"),
         ({"name": "bert", "hidden": 4, "width": 10, "layers": 1, "attention_heads": 4, "feed_forward": 8}, "10"),
     ],
 )

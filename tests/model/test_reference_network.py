@@ -10,7 +10,7 @@ import pytest
 from modeling_cases import SMALL_HEADS, random_classifier, random_head
 
 from retvec_lite.contract import codepoints, words
-from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, PoolHead, RnnHead
+from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 from retvec_lite.model.reference_network import head_logits, probabilities
 
 PHI = NormalDist().cdf
@@ -58,6 +58,19 @@ def test_cnn_looks_at_neighbours_then_halves() -> None:
     halved = [max(second[:2]), second[2]]
     third = [halved[0] + gelu(halved[0] + 0.5 * halved[1]), halved[1] + gelu(halved[1])]
     np.testing.assert_allclose(logits, [sum(third) / 2, max(third)], rtol=1e-6)
+
+
+def test_pool_with_a_block_is_cnn_without_its_second_layer() -> None:
+    head = PoolHead(hidden=1, blocks=1)
+    weights = ones(head, 1, 4)
+    weights["head/block_0/depthwise"] = np.array([[0.25], [1.0], [0.5]], np.float32)
+    logits = head_logits(
+        np.array([[1.0], [2.0], [3.0], [7.0]], np.float32), np.array([True] * 3 + [False]), head, weights
+    )
+    one, two, three = (gelu(value) for value in (1.0, 2.0, 3.0))
+    mixed = [one + 0.5 * two, 0.25 * one + two + 0.5 * three, 0.25 * two + three]
+    read = [here + gelu(value) for here, value in zip((one, two, three), mixed, strict=True)]
+    np.testing.assert_allclose(logits, [sum(read) / 3, max(read)], rtol=1e-6)
 
 
 def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:
@@ -156,12 +169,12 @@ def test_what_stands_in_unused_slots_does_not_count(head: HeadSpec) -> None:
     np.testing.assert_array_equal(head_logits(embeddings, mask, head, weights), head_logits(other, mask, head, weights))
 
 
-def test_the_order_of_words_counts_for_all_heads_but_pool_and_linear() -> None:
+def test_the_order_of_words_counts_for_all_heads_but_linear_and_pool_without_blocks() -> None:
     embeddings = np.random.default_rng(2).normal(size=(5, 8)).astype(np.float32)
     for head in SMALL_HEADS:
         weights = random_head(head, 8, 3, 5)
         both = [head_logits(order, np.ones(5, bool), head, weights) for order in (embeddings, embeddings[::-1])]
-        assert np.allclose(*both, atol=1e-5) == (head.name in ("pool", "linear"))
+        assert np.allclose(*both, atol=1e-5) == (isinstance(head, LinearHead) or head == PoolHead(hidden=24))
 
 
 @each_head

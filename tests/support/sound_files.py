@@ -107,7 +107,7 @@ def _settings(draw: random.Random) -> dict[str, int]:
         "labels": labels,
         "head": head,
         "blocks": draw.randint(1, 3) if is_cnn else 0,
-        "region": int(is_cnn),
+        "region": draw.randrange(2) if is_cnn else 0,
         "has_embedding": draw.randrange(2) if has_words else 0,
         "unknown_label": draw.choice((0, 1, labels)),
     }
@@ -150,7 +150,7 @@ def _network(settings: dict[str, int], draw: random.Random) -> dict[str, bytes]:
             size = add(f"embedding/dense_{place}", size, draw.choice(SIZES), adds_rows=place == 0)
     if head in ("pool", "cnn"):
         size = add("head/word", size, draw.choice(SIZES))
-    if head == "cnn":
+    if settings["region"]:
         size = add("head/region", size, draw.choice(SIZES))
     blocks = {
         f"head/block_{block}/depthwise": _floats(np.random.default_rng(block).normal(size=3 * size))

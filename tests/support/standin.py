@@ -28,6 +28,8 @@ KEPT = dataclasses.replace(LONG, contract_version=1)
 LABELS = ("one", "two", "three", "four", "five")
 HEADS: dict[str, HeadSpec] = {
     "pool": PoolHead(hidden=64),
+    "block": PoolHead(hidden=64, blocks=1),
+    "blocks": PoolHead(hidden=64, blocks=2),
     "cnn": CnnHead(hidden=72, filters=64, blocks=2),
     "rnn": RnnHead(hidden=56, projection=48, units=40),
     "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
@@ -51,7 +53,7 @@ CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
-    """`pool`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
+    """`pool`, `block`, `blocks`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
 
     `pool`, `raw` and `ngrams` have n-grams; `width` is that of the embedding.
     """
