@@ -80,7 +80,13 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
             pytest.param(parts, marks=pytest.mark.exhaustive)
             for parts in (
                 {"head": "pool", "words": 16, "labels": 77, "ngrams": NgramConfig(buckets=700, plain_letters=True)},
-                {"head": "pool", "words": 24, "blocks": 1, "meaning": 900},
+                {
+                    "head": "pool",
+                    "words": 24,
+                    "blocks": 1,
+                    "meaning": 900,
+                    "ngrams": NgramConfig(buckets=700, plain_letters=True),
+                },
                 {"head": "pool", "words": 40, "blocks": 2},
                 {"head": "cnn", "words": 32, "labels": 5},
                 {"head": "cnn", "words": 96, "labels": 1000},
