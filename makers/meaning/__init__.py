@@ -1,1 +1,1 @@
-"""Makes `meaning_*.safetensors` and `requests_en.safetensors`: see README.md."""
+"""Makes `meaning_XX.safetensors` of other languages, and such files of a language of one's own: see README.md."""

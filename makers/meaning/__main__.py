@@ -1,8 +1,7 @@
-"""Make what words mean: English words from open text, words of other languages from translations, English words in requests.
+"""Make what words mean: those of a language of your own from open text, those of other languages from translations.
 
 python -m makers.meaning texts TEXTS... --valence CSV --about FILE
 python -m makers.meaning languages DIR
-python -m makers.meaning requests TEXTS... --start meaning_en.safetensors --valence CSV
 python -m makers.meaning measure FILE...
 """
 
@@ -21,7 +20,7 @@ def texts(args: argparse.Namespace) -> None:
     from retvec_lite.terminal import watched
 
     about = "" if args.about is None else read_text(args.about)
-    settings = Settings(passes=1, steps=20, code_steps=20) if args.quick else Settings()
+    settings = Settings(passes=1, steps=20) if args.quick else Settings()
     folder = args.out / f"meaning_{args.language}"
     with watched(True) as progress:
         found = learn_texts(
@@ -41,17 +40,6 @@ def languages(args: argparse.Namespace) -> None:
             with watched(True) as progress:
                 found = learn_language(language, args.translations, progress)
             _save(found, file)
-
-
-def requests(args: argparse.Namespace) -> None:
-    """Learn what English words mean in requests from what a sentence encoder says of open sentences."""
-    from makers.meaning.requests import learn
-    from makers.meaning.valence import read_valence
-    from makers.teacher import Lessons
-
-    start, valence = MeaningFile.load(args.start), read_valence(args.valence)
-    lessons = Lessons.of(args.texts, args.out.parent / "teacher", quick=args.quick)
-    _save(learn(lessons, start, valence), args.out / "requests_en.safetensors")
 
 
 def measure(args: argparse.Namespace) -> None:
@@ -99,10 +87,6 @@ def command() -> Command:
         help="folder of files named like pairs_de.tsv.bz2 and dictionary_de.tsv.bz2: English, a tab, the other language",
     )
     parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help="tags (default: those in the package)")
-    parser = found.add("requests", requests)
-    parser.add_argument("texts", nargs="+", type=Path, metavar="TEXTS", help="files of sentences, packed by bzip2")
-    parser.add_argument("--start", type=Path, required=True, metavar="FILE", help="what `texts` makes of them")
-    parser.add_argument("--valence", type=Path, required=True, metavar="CSV", help="as of `texts`")
     parser = found.add("measure", measure, makes=False)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="of meanings")
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")

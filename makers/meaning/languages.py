@@ -1,7 +1,7 @@
 """Words of another language in the space of the English ones: vectors such that a sentence means what its translation means.
 
 The vector of a word is one of its own plus those of its n-grams: what inflected forms share is learned once, and words that no
-translation has get a vector too. The n-grams are gone afterwards; a word takes eight bytes, whatever it was made of.
+translation has get a vector too. The n-grams are gone afterwards; a word takes 16 bytes, whatever it was made of.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from makers.meaning.biases import NOT_FOR
+from makers.meaning.codes import coded, importance
 from makers.meaning.lexicon import SOURCES, learn_lexicon
 from makers.meaning.neighbors import weights_of
 from makers.meaning.translations import Translations, count_rows, read_translations, translation_files
 from retvec_lite.contract import Floats
-from retvec_lite.meaning import DIMENSION
-from retvec_lite.model.meaning_file import MeaningFile, codes_of, packaged_meaning
+from retvec_lite.model.meaning_file import WORD_BYTES, MeaningFile, packaged_meaning
 from retvec_lite.terminal import Progress
 from retvec_lite.version import __version__
 
@@ -58,8 +58,6 @@ STEPS: Final = 20
 LENGTH_POWER: Final = 1.5
 """A pair counts by its translation's length to the power of minus this: 2 would make long and short ones count alike."""
 
-SCALE: Final = 1.35
-"""A text's vector is scaled to length 1, so all vectors may be longer: then the codebooks, made for vectors that no ridge has shortened, fit."""
 EVENNESS: Final = 0.35
 """How far lengths go from those of the regression (0), short for unsure words, to those of the words' frequencies (1)."""
 
@@ -67,7 +65,7 @@ _TINY: Final = 1e-12
 
 
 def learn_language(language: str, folder: Path, progress: Progress) -> MeaningFile:
-    """Learn the words of a language in the space of the packaged English ones, by the same codebooks.
+    """Learn the words of a language in the space of the packaged English ones.
 
     Args:
         language: its tag.
@@ -97,9 +95,9 @@ def learn_language(language: str, folder: Path, progress: Progress) -> MeaningFi
         "method": "ridge regression: the words of a sentence add up to what those of its translation add up to",
         "not_for": NOT_FOR,
         "sources": SOURCES_OF_PAIRS,
-        "space": f"{space.language}, {len(space.words):,} words: the codebooks are those of its file",
     }
-    return MeaningFile(words, codes_of(vectors[kept], space.codebooks), space.codebooks, language, card, lexicon)
+    codes, codebooks = coded(vectors[kept], importance(found.shares[kept]), WORD_BYTES[0])
+    return MeaningFile(words, codes, codebooks, language, space.space, card, lexicon)
 
 
 def choose_words(found: Translations, vectors: Floats, count: int) -> npt.NDArray[np.int64]:
@@ -110,7 +108,7 @@ def choose_words(found: Translations, vectors: Floats, count: int) -> npt.NDArra
 
 
 def align(found: Translations, progress: Progress) -> Floats:
-    """Return a vector for each word: float32 `[words, 64]`.
+    """Return a vector for each word: float32 `[words, 128]`.
 
     Args:
         found: the translations.
@@ -155,17 +153,17 @@ def _ngrams(word: str) -> list[str]:
 def conjugate_gradients(
     product: Callable[[Floats], Floats], right: Floats, diagonal: Floats, progress: Progress
 ) -> Floats:
-    """Solve a symmetric positive system for all columns at once, each with steps of its own: float32 `[n, 64]`.
+    """Solve a symmetric positive system for all columns at once, each with steps of its own: float32 `[n, width]`.
 
     Preconditioned conjugate gradients (Saad 2003, Iterative Methods for Sparse Linear Systems, algorithm 9.1).
 
     Args:
         product: the matrix times something of the shape of `right`.
-        right: float32 `[n, 64]`.
+        right: float32 `[n, width]`.
         diagonal: of the matrix, about; float32 `[n, 1]`.
         progress: told after each step.
     """
-    found, rest = np.zeros((len(right), DIMENSION), np.float32), right.copy()
+    found, rest = np.zeros_like(right), right.copy()
     scaled = rest / diagonal
     direction, size = scaled.copy(), np.sum(rest * scaled, axis=0)
     for step in range(STEPS):
@@ -182,8 +180,8 @@ def conjugate_gradients(
 
 
 def even_lengths(vectors: Floats, found: Translations) -> Floats:
-    """Return vectors of lengths that suit the codebooks: float32 `[words, 64]`."""
+    """Return vectors whose lengths lean towards those that their frequencies ask for: float32 `[words, 128]`."""
     lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(_TINY))
     wanted = weights_of(found.shares / found.shares.sum())[:, None]
-    evened: Floats = vectors * np.float32(SCALE) * (wanted / lengths) ** np.float32(EVENNESS)
+    evened: Floats = vectors * (wanted / lengths) ** np.float32(EVENNESS)
     return evened

@@ -34,7 +34,7 @@ def weights_of(shares: npt.NDArray[np.float64]) -> Floats:
 
 
 def starting_vectors(vectors: Floats) -> Floats:
-    """Return vectors without what all of them share, of length 1: float32 `[words, 64]`.
+    """Return vectors without what all of them share, of length 1: float32 `[words, 128]`.
 
     The mean carries frequency, not meaning (Mu and Viswanath 2018, arXiv:1702.01417).
     """
@@ -73,8 +73,8 @@ class Neighbors:
     """Word vectors in training by the direct objective.
 
     Attributes:
-        vectors: float32 `[words, 64]`.
-        squares: of the gradients so far, for Adagrad; float32 `[words, 64]`.
+        vectors: float32 `[words, 128]`.
+        squares: of the gradients so far, for Adagrad; float32 `[words, 128]`.
     """
 
     def __init__(self, vectors: Floats, weights: Floats) -> None:
@@ -107,7 +107,7 @@ def info_nce(sums: Floats) -> tuple[float, Floats]:
     """Return the loss of texts' vectors, the second half of which belong to the first in order, and its gradient.
 
     Args:
-        sums: float32 `[2 * pairs, 64]`, of any length.
+        sums: float32 `[2 * pairs, 128]`, of any length.
     """
     texts, lengths = unit_rows(sums)
     pairs = len(texts) // 2

@@ -1,20 +1,19 @@
-"""From open text to what its words mean: word2vec, texts that find their neighbours, codes of eight bytes."""
+"""From open text to what its words mean: word2vec, texts that find their neighbours, codes of 32 bytes a word."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from makers.meaning.biases import NOT_FOR, describe_biases
-from makers.meaning.codes import RATE, TEXTS, CodeTrainer, balanced_axes, importance, on_grid
+from makers.meaning.codes import balanced_axes, coded, importance
 from makers.meaning.corpus import Corpus, digest_of, read_corpus
 from makers.meaning.neighbors import PAIRS, Neighbors, draw_halves, starting_vectors, weights_of
 from makers.meaning.valence import read_valence, with_valence
 from makers.meaning.word_vectors import WordVectors
-from makers.stage import Stage, Trainer
+from makers.stage import Stage
 from retvec_lite.data.rows import TEXT_SUFFIX, check_suffix
-from retvec_lite.meaning import SUBSPACES
-from retvec_lite.model.meaning_file import MeaningFile, codes_of, nearest_codebooks
+from retvec_lite.model.meaning_file import WORD_BYTES, MeaningFile
 from retvec_lite.terminal import Progress
 from retvec_lite.version import __version__
 
@@ -32,14 +31,12 @@ class Settings:
         least_count: how often a word has to occur.
         passes: how often word2vec reads the texts.
         steps: steps in which halves of texts learn to find each other.
-        code_steps: steps in which codes learn to keep the neighbours of texts.
     """
 
     words: int = 40_000
     least_count: int = 15
     passes: int = 4
     steps: int = 9000
-    code_steps: int = 3000
 
 
 def learn_texts(
@@ -81,32 +78,21 @@ def learn_texts(
     for number in Stage(folder / "word_vectors.npz", on).steps(first, settings.passes, 1):
         first.train(number, settings.passes, progress)
 
-    def steps(trainer: Trainer, name: str, count: int) -> Iterator[int]:
-        for number in Stage(folder / f"{name}.npz", on).steps(trainer, count, _CHECKPOINT):
-            yield number
-            progress(name, number + 1, count)
-
     on |= {"steps": settings.steps}
-    weights, stream = weights_of(corpus.shares), corpus.known
+    weights = weights_of(corpus.shares)
     neighbors = Neighbors(starting_vectors(first.state()["vectors"]), weights)
-    for number in steps(neighbors, "neighbors", settings.steps):
-        neighbors.step(*draw_halves(stream, _SEED, number))
+    for number in Stage(folder / "neighbors.npz", on).steps(neighbors, settings.steps, _CHECKPOINT):
+        neighbors.step(*draw_halves(corpus.known, _SEED, number))
+        progress("neighbors", number + 1, settings.steps)
 
-    on |= {"words": settings.words, "code_steps": settings.code_steps}
-    on |= {"valence": None if valence is None else digest_of([valence])}
-    words, counts = corpus.words[: settings.words], corpus.counts[: settings.words]
+    words, counts = corpus.words[: settings.words], importance(corpus.counts[: settings.words])
     exact = neighbors.vectors[: len(words)]
     if moods is not None:
         exact = with_valence(exact, words, moods)
     exact = exact * weights[: len(words), None]
-    exact = exact @ balanced_axes(exact, counts)
-    codes = CodeTrainer(exact, nearest_codebooks(exact, importance(counts), SUBSPACES, _SEED))
-    stream = stream[stream < len(words)]
-    for number in steps(codes, "codes", settings.code_steps):
-        codes.step(*draw_halves(stream, _SEED, number, TEXTS // 2), RATE * (1 - number / settings.code_steps))
-    codebooks = on_grid(codes.codebooks)
-
-    bare = MeaningFile(words, codes_of(exact, codebooks), codebooks, language, {})
+    size = WORD_BYTES[-1]
+    codes, codebooks = coded(exact @ balanced_axes(exact, counts, size), counts, size)
+    bare = MeaningFile(words, codes, codebooks, language, language, {})
     card = _card(bare, settings, files, corpus, about, valence, moods)
     return dataclasses.replace(bare, card=card)
 
@@ -132,8 +118,8 @@ def _card(
         "created_by": f"retvec-lite {__version__}, makers.meaning",
         "files": ", ".join(file.name for file in files),
         "method": (
-            f"word2vec (CBOW), then halves of texts find each other among {PAIRS} (InfoNCE), lengths by frequency, product codes of 8 bytes "
-            "trained to keep the neighbours of texts"
+            f"word2vec (CBOW), then halves of texts find each other among {PAIRS} (InfoNCE), lengths by frequency, product codes of "
+            f"{found.codes.shape[1]} bytes"
         ),
         "not_for": NOT_FOR,
         "settings": ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(settings).items()),

@@ -44,7 +44,7 @@ class Translations:
         shares: float64 `[words]`, how often each occurs: its share of the pairs' words plus that of wordfreq's.
         sentences: the English words of each pair, and its words of the language.
         texts: how often each word occurs in each pair, sparse float32 `[pairs, words]`.
-        targets: float32 `[pairs, 64]`, the sum of the vectors of the words of the translation; not zero.
+        targets: float32 `[pairs, 128]`, the sum of the vectors of the words of the translation; not zero.
         pairs: how many there are; the rows of `texts` behind them are words that are English too.
         frequent: whether there was a list of frequent words.
     """

@@ -55,7 +55,7 @@ def with_valence(vectors: Floats, words: Sequence[str], valence: Mapping[str, fl
     """Return vectors whose direction of the least variance says how good a word is, and 0 for words of unknown valence.
 
     Args:
-        vectors: float32 `[words, 64]`.
+        vectors: float32 `[words, 128]`.
         words: theirs.
         valence: of some words, -1 to 1.
         share: length of the direction for a valence of 1.

@@ -7,7 +7,7 @@ import numpy as np
 
 from makers.meaning.corpus import Corpus
 from makers.stage import Arrays
-from retvec_lite.meaning import DIMENSION
+from retvec_lite.model.meaning_file import WIDTH
 from retvec_lite.terminal import Progress
 
 WINDOW: Final = 8
@@ -64,7 +64,7 @@ class WordVectors:
 
         self._corpus, self._seed = corpus, seed
         self._model: Any = Word2Vec(
-            vector_size=DIMENSION,
+            vector_size=WIDTH,
             window=WINDOW,
             negative=NEGATIVES,
             sample=SUBSAMPLING,
@@ -91,7 +91,7 @@ class WordVectors:
         sentences.raise_problem()
 
     def state(self) -> Arrays:
-        """Return all that is trained: float32 `[words, 64]` twice."""
+        """Return all that is trained: float32 `[words, 128]` twice."""
         return {"vectors": self._model.wv.vectors, "contexts": self._model.syn1neg}
 
     def restore(self, state: Arrays) -> None:

@@ -1,4 +1,4 @@
-"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 64 numbers coded in 8 or 16 bytes.
+"""The file of a pre-training of meaning: the words of a language, and for each of them what it means, in 128 numbers coded in 16 or 32 bytes.
 
 Product codes (Jegou, Douze and Schmid 2011, https://doi.org/10.1109/TPAMI.2010.57): the numbers of a vector are cut into subspaces, and a
 byte names one of 256 centres in each of them.
@@ -21,7 +21,6 @@ from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 from retvec_lite.json_text import parse_json
-from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 from retvec_lite.ngrams import CODES, table_integers
 
@@ -106,10 +105,12 @@ if TYPE_CHECKING:
     from importlib.abc import Traversable
 
 MEANING_FORMAT: Final = "retvec-lite-meaning"
-MEANING_VERSION: Final = "2"
+MEANING_VERSION: Final = "3"
 
-WORD_BYTES: Final = (8, 16)
-"""Bytes that a word may have: each of them names a row of a codebook. Files of classifiers have 8; 16 are coded again for each training."""
+WIDTH: Final = 128
+"""Numbers of a word here. A training keeps 64 directions of them, in 8 bytes a word."""
+WORD_BYTES: Final = (16, 32)
+"""Bytes that a word may have: each of them names a row of a codebook."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word that has a meaning."""
 
@@ -126,8 +127,9 @@ class MeaningFile:
     Attributes:
         words: in plain letters, the most frequent first; 1 to 16 characters each.
         codes: uint8 `[W, bytes]`, for each word its row in each codebook.
-        codebooks: float32 `[bytes, 256, 64 / bytes]`, all of them whole multiples, up to 127, of one scale.
+        codebooks: float32 `[bytes, 256, 128 / bytes]`, all of them whole multiples, up to 127, of one scale.
         language: its tag, such as `en`.
+        space: what the numbers mean: only files of one space go together.
         card: sources, licences, counts, limits and biases, by what they are about.
         translations: for words of the language whose space these are in, the words here that stand for them, each with its share in
             tenths, from 1 to 255; empty without.
@@ -138,17 +140,18 @@ class MeaningFile:
     Example:
         >>> import numpy as np
         >>> from retvec_lite.model.meaning_file import MeaningFile
-        >>> codebooks = np.zeros((8, 256, 8), np.float32)
+        >>> codebooks = np.zeros((16, 256, 8), np.float32)
         >>> codebooks[0, 1, 0] = 127
-        >>> file = MeaningFile(("the", "cat"), np.eye(2, 8, 1, dtype=np.uint8)[::-1], codebooks, "en", {})
+        >>> file = MeaningFile(("the", "cat"), np.eye(2, 16, 1, dtype=np.uint8)[::-1], codebooks, "en", "mine", {})
         >>> file.vectors.shape
-        (2, 64)
+        (2, 128)
     """
 
     words: tuple[str, ...]
     codes: Codes
     codebooks: Floats
     language: str
+    space: str
     card: Mapping[str, str]
     translations: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
 
@@ -163,14 +166,16 @@ class MeaningFile:
                 f"{len(self.words)} words need codes of {' or '.join(map(str, WORD_BYTES))} bytes each, not {self.codes.shape}."
             )
         size = self.codes.shape[1]
-        shape = (size, CODES, DIMENSION // size)
+        shape = (size, CODES, WIDTH // size)
         if self.codebooks.shape != shape or not np.isfinite(self.codebooks).all():
             raise RetvecLiteError(f"Codebooks of meaning are finite numbers, here of the shape {shape}.")
         integers, scale = _integers(self.codebooks)
         if not np.array_equal(_multiples(integers, scale), self.codebooks):
             raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
-        if not self.language or not all(isinstance(value, str) for value in self.card.values()):
-            raise RetvecLiteError("A file of meanings names its language, and its card consists of strings.")
+        if not (self.language and self.space and all(isinstance(value, str) for value in self.card.values())):
+            raise RetvecLiteError(
+                "A file of meanings names its language and its space, and its card consists of strings."
+            )
         shares = [(word, share) for shares in self.translations.values() for word, share in shares.items()]
         known = frozenset(self.words)
         if any(word not in known or not 1 <= share < CODES for word, share in shares):
@@ -178,7 +183,7 @@ class MeaningFile:
 
     @property
     def vectors(self) -> Floats:
-        """What each word means: float32 `[W, 64]`."""
+        """What each word means: float32 `[W, 128]`."""
         return decoded(self.codes, self.codebooks)
 
     def to_bytes(self) -> bytes:
@@ -196,6 +201,7 @@ class MeaningFile:
             "format": MEANING_FORMAT,
             "version": MEANING_VERSION,
             "language": self.language,
+            "space": self.space,
             "card": json.dumps(dict(self.card), sort_keys=True, ensure_ascii=False),
         }
         return typed_safetensors_bytes(tensors, metadata)
@@ -245,6 +251,7 @@ class MeaningFile:
                 _bytes(codes),
                 _multiples(codebooks, scale.reshape(())),
                 metadata["language"],
+                metadata["space"],
                 dict(card),
                 translations,
             )
@@ -265,21 +272,6 @@ def packaged_meaning(language: str) -> MeaningFile | None:
     if language not in packaged_languages():
         return None
     with resources.as_file(_weights() / f"meaning_{language}.safetensors") as path:
-        return MeaningFile.load(path)
-
-
-def packaged_requests(language: str) -> MeaningFile | None:
-    """Return what the words of a language mean in requests, as the package knows it; None for a language without it.
-
-    Example:
-        >>> from retvec_lite.model.meaning_file import packaged_requests
-        >>> packaged_requests("en").codes.shape
-        (40000, 16)
-    """
-    file = _weights() / f"requests_{language}.safetensors"
-    if not file.is_file():
-        return None
-    with resources.as_file(file) as path:
         return MeaningFile.load(path)
 
 

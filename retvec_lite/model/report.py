@@ -248,7 +248,6 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
             f"It knows what {words} mean, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
             "biases."
         )
-        about += " One of its two tables was learned for requests." if "tables" in facts else ""
     return about + unmeasured if others else about
 
 
@@ -338,7 +337,6 @@ _MEANING: Final = structured(
         "words": COUNT,
         "known_words": SHARE,
         "languages": mapped(COUNT),
-        "tables": listed(TEXT),
     }
 )
 

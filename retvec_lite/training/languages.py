@@ -75,7 +75,7 @@ def other_languages(source: MeaningFile | None, files: Sequence[MeaningFile]) ->
         )
     others = [file for file in files if source and file.language != source.language]
     for file in others:
-        if source and not np.array_equal(file.codebooks, source.codebooks):
+        if source and file.space != source.space:
             raise RetvecLiteError(
                 f"The meanings of {file.language} were not learned in the space of those of {source.language}: "
                 f"their numbers do not say the same. Leave {file.language} out of languages."
@@ -189,7 +189,7 @@ def similar_words(source: MeaningFile, target: MeaningFile, words: Sequence[str]
 
 
 def directions(file: MeaningFile) -> Floats:
-    """Return the vectors of a file's words at length 1, float32 `[words, 64]`."""
+    """Return the vectors of a file's words at length 1, float32 `[words, 128]`."""
     vectors = file.vectors
     found: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return found

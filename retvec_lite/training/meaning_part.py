@@ -1,9 +1,8 @@
 """What words mean, in a training: which words there is room for, and what each text's words say together.
 
 The words of the training texts come first, then the most frequent ones of the language. Other languages that the file shall carry
-come with the words that are like those of the texts. Words of more than eight bytes, and those of two tables, are coded again, see
-`meaning_table`. Two keys a word were best on validation texts: the second one is a word without one of its letters, and undoes a typo
-(docs/meaning.md).
+come with the words that are like those of the texts. All are coded for these texts, see `meaning_table`. Two keys a word were best on
+validation texts: the second one is a word without one of its letters, and undoes a typo (docs/meaning.md).
 """
 
 import bisect
@@ -23,7 +22,6 @@ from retvec_lite.meaning import (
     DIMENSION,
     LONGEST,
     NO_WORD,
-    SUBSPACES,
     MeaningConfig,
     is_meaning_letter,
     letter_table,
@@ -35,7 +33,7 @@ from retvec_lite.model.meaning_file import Codes, MeaningFile
 from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.languages import directions
-from retvec_lite.training.meaning_table import build_table, fitting_codes, side_by_side, table_bytes, text_meanings
+from retvec_lite.training.meaning_table import build_table, fitting_codes, table_bytes, text_meanings
 from retvec_lite.training.reading import Places, Ragged, TextReader
 
 _KEYS: Final = 2
@@ -103,7 +101,6 @@ def make_part(
     kilobytes: int,
     others: Sequence[MeaningFile] = (),
     seed: int = 0,
-    requests: MeaningFile | None = None,
 ) -> tuple[MeaningPart, dict[str, Any]]:
     """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
 
@@ -114,44 +111,41 @@ def make_part(
         file: of the language of the texts.
         data: the texts.
         kilobytes: how large the table may be.
-        others: of other languages that the table shall have, in the same space; none with `requests`.
+        others: of other languages that the table shall have, in the same space.
         seed: of the codes.
-        requests: what the words of `file` mean in requests, in their order; None where the table is not to know it.
 
     Raises:
         RetvecLiteError: for more languages than there is room for.
     """
     counts = count_words(data)
-    vectors = side_by_side(file.vectors, requests.vectors) if requests else file.vectors
-    lengths = np.linalg.norm(vectors, axis=1)
+    sources = (file, *others)
+    vectors = [source.vectors for source in sources]
+    lengths = np.linalg.norm(vectors[0], axis=1)
     places = {word: place for place, word in enumerate(file.words)}
     needed = sorted(
         (places[word] for word in counts if word in places),
         key=lambda place: (-counts[file.words[place]] * lengths[place], place),
     )
     # The first words get the keys of their typos: those that say much, and often.
-    orders = [(file, list(dict.fromkeys([*needed, *range(len(file.words))])))]
-    orders += [(other, _related_first(other, file, needed)) for other in others]
-    rows = itertools.zip_longest(*(zip(itertools.repeat(each), order, strict=False) for each, order in orders))
-    chosen: dict[str, tuple[MeaningFile, int]] = {}
-    for each, place in filter(None, itertools.chain.from_iterable(rows)):
-        if all(is_meaning_letter(ord(char)) for char in each.words[place]):
-            chosen.setdefault(each.words[place], (each, place))
+    orders = [list(dict.fromkeys([*needed, *range(len(file.words))]))]
+    orders += [_related_first(other, file, needed) for other in others]
+    chosen: dict[str, tuple[int, int]] = {}
+    for row in itertools.zip_longest(*orders):
+        for source, place in enumerate(row):
+            if place is not None and all(is_meaning_letter(ord(char)) for char in sources[source].words[place]):
+                chosen.setdefault(sources[source].words[place], (source, place))
     words = list(chosen)[: _most_words(kilobytes, len(chosen))]
-    fewest = LEAST_WORDS * len(orders)
+    fewest = LEAST_WORDS * len(sources)
     if others and len(words) < fewest:
         most = len(words) // LEAST_WORDS - 1
         raise RetvecLiteError(
-            f"{len(orders)} languages, {file.language} included, need {LEAST_WORDS:,} words each, but a table of {kilobytes} kB has room "
+            f"{len(sources)} languages, {file.language} included, need {LEAST_WORDS:,} words each, but a table of {kilobytes} kB has room "
             f"for {len(words):,}: {f'name at most {most} in languages' if most > 0 else 'leave languages out'}."
         )
-    own = {file.words[place]: (file, place) for place in needed}
+    own = {file.words[place]: (0, place) for place in needed}
     found = [own.get(word, chosen[word]) for word in words]
-    if file.codes.shape[1] == SUBSPACES and not requests:
-        codes, codebooks = np.stack([each.codes[place] for each, place in found]), file.codebooks
-    else:
-        # Only files with the same codebooks go together, so no others are there.
-        codes, codebooks = _fitting_codes(vectors, [place for _, place in found], words, counts, data, seed)
+    exact = np.stack([vectors[source][place] for source, place in found]) if found else vectors[0][:0]
+    codes, codebooks = _fitting_codes(exact, [place for _, place in found], words, counts, data, seed)
     config, weights = build_table(words, codes, codebooks, _KEYS * len(words))
     kept = sum(counts[word] for word in words)
     facts: dict[str, Any] = {
@@ -161,9 +155,7 @@ def make_part(
         "known_words": round(kept / max(counts.total(), 1), 4),
     }
     if others:
-        facts["languages"] = dict(Counter(each.language for each, _ in found))
-    if requests:
-        facts["tables"] = [f"meaning_{file.language}", f"requests_{file.language}"]
+        facts["languages"] = dict(Counter(sources[source].language for source, _ in found))
     return MeaningPart(config, weights), facts
 
 
@@ -183,24 +175,24 @@ def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int])
 
 def _fitting_codes(
     vectors: Floats,
-    rows: Sequence[int],
+    ranks: Sequence[int],
     words: Sequence[str],
     counts: Counter[str],
     data: TrainingData,
     seed: int,
 ) -> tuple[Codes, Floats]:
-    """Return codes and codebooks, which fit the texts, of words whose vectors are in the rows given."""
-    exact = vectors[list(rows)]
+    """Return codes and codebooks, which fit the texts, of words with the vectors and the ranks in their languages given."""
     places = {word: place for place, word in enumerate(words)}
     used, texts = np.unique(data.clean_ids, return_inverse=True)
     spelled, of_ids = _spelled_words(data.words[used])
     columns = np.array([places.get(word, -1) for word in spelled], np.int32)[of_ids.items]
     known = columns >= 0
-    by_id = _ones(of_ids.rows[known], columns[known], (len(used), len(exact))) @ exact
-    ranks = np.array(rows, np.float32)
+    by_id = _ones(of_ids.rows[known], columns[known], (len(used), len(words))) @ vectors
     often = np.array([counts[word] for word in words], np.float32)
-    importance = (_FIRST + ranks) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(often)
-    return fitting_codes(exact, importance, text_meanings(texts.reshape(data.clean_ids.shape), by_id), seed)
+    importance = (_FIRST + np.array(ranks, np.float32)) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(
+        often
+    )
+    return fitting_codes(vectors, importance, text_meanings(texts.reshape(data.clean_ids.shape), by_id), seed)
 
 
 def count_words(data: TrainingData) -> Counter[str]:

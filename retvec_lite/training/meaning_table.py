@@ -34,10 +34,6 @@ from retvec_lite.ngrams import INTEGERS, PRIME
 
 _OF_WORDS: Final = 0.3
 """How much the directions of the words' vectors count beside those in which the texts differ."""
-_USUAL: Final = 0.5
-"""Length of vectors of the usual table beside those of requests, chosen on validation texts; 0.7 is better for news alone."""
-_TYPICAL: Final = 2_000
-"""First words of a table: their mean length is taken as that of its vectors."""
 _LEAST: Final = 1e-6
 """Least variance of a direction, as a share of the mean one: codebooks are divided by its root."""
 
@@ -53,22 +49,6 @@ _TRIES: Final = 8
 
 _SHORTEST_VARIANT: Final = 3
 """Fewest letters of a word without one letter: shorter ones stand for too many words."""
-
-
-def side_by_side(usual: Floats, requests: Floats) -> Floats:
-    """Return what words mean by two tables at once, float32 `[words, 128]`: the numbers of both, at lengths that go together.
-
-    Args:
-        usual: vectors of the usual table, float32 `[words, 64]`.
-        requests: vectors of the same words in the table of requests, float32 `[words, 64]`.
-    """
-    return np.concatenate([_at_length(usual, _USUAL), _at_length(requests, 1.0)], axis=1)
-
-
-def _at_length(vectors: Floats, length: float) -> Floats:
-    mean = float(np.linalg.norm(vectors[:_TYPICAL], axis=1).mean())
-    found: Floats = vectors * np.float32(length / max(mean, 1e-9))
-    return found
 
 
 def text_meanings(words: npt.NDArray[np.integer[Any]], vectors: Floats) -> Floats:

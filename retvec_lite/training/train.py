@@ -33,7 +33,7 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.meaning_file import MeaningFile, packaged_requests
+from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.pretrained_head import packaged_head
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, silent
@@ -50,9 +50,6 @@ from retvec_lite.training.thresholds import decide
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
-
-_TOLD_BY_ONE_TABLE: Final = 2
-"""Labels up to which few texts read the usual table of meaning alone (docs/meaning.md)."""
 
 
 class Outcome(NamedTuple):
@@ -179,12 +176,10 @@ def choose_parts_of_file(
     pretrained = known if known and request.embedding and known.embedding == request.embedding.digest else None
     spec = pretrained.head if pretrained else None
 
-    # Words whose meaning there is room for. Requests help except with two labels: there the usual table alone tells spam better.
+    # Words whose meaning there is room for.
     if source:
-        reads_requests = pretrained and request.meaning == "auto" and len(data.labels) > _TOLD_BY_ONE_TABLE
-        requests = packaged_requests(source.language) if reads_requests else None
         kilobytes = choose_meaning_kb(budget, data, request.head, count, len(others), spec)
-        meaning, more = make_part(source, data, kilobytes, others, settings.seed, requests)
+        meaning, more = make_part(source, data, kilobytes, others, settings.seed)
         facts = {**facts, **more}
         with contextlib.suppress(RetvecLiteError):
             head, buckets = choose_parts(budget, data, request.head, count, meaning.config, spec)

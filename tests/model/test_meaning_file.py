@@ -10,13 +10,7 @@ import pytest
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import meaning_file
-from retvec_lite.model.meaning_file import (
-    MeaningFile,
-    language_file,
-    packaged_languages,
-    packaged_meaning,
-    packaged_requests,
-)
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages, packaged_meaning
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 
 pytest.importorskip("safetensors", reason="safetensors is not installed: no weights to read")
@@ -26,13 +20,14 @@ SCALE = np.float32(3 / 512)
 
 def meanings(words: tuple[str, ...] = ("the", "zoza", "дом")) -> MeaningFile:
     rng = np.random.default_rng(5)
-    integers = rng.integers(-127, 128, (8, 256, 8))
+    integers = rng.integers(-127, 128, (16, 256, 8))
     integers[0, 0, 0] = 127
     return MeaningFile(
         words,
-        rng.integers(0, 256, (len(words), 8), dtype=np.uint8),
+        rng.integers(0, 256, (len(words), 16), dtype=np.uint8),
         integers.astype(np.float32) * SCALE,
         "en",
+        "of tests",
         {"sources": "made up – “here”", "words": "3"},
     )
 
@@ -42,28 +37,28 @@ def test_round_trip(tmp_path: Path) -> None:
     before.save(path)
     after = MeaningFile.load(path)
     assert (after.words, after.language, after.card) == (before.words, before.language, before.card)
+    assert after.space == before.space == "of tests"
     assert after.codes.dtype == np.uint8 and after.codebooks.dtype == np.float32
     np.testing.assert_array_equal(after.codes, before.codes)
     np.testing.assert_array_equal(after.codebooks, before.codebooks)
     assert after.to_bytes() == before.to_bytes() == path.read_bytes()
 
 
-def test_a_word_of_sixteen_bytes(tmp_path: Path) -> None:
+def test_a_word_of_thirty_two_bytes(tmp_path: Path) -> None:
     file = meanings()
-    codes, codebooks = np.repeat(file.codes, 2, axis=1), file.codebooks.reshape(8, 256, 2, 4).swapaxes(1, 2)
-    finer = dataclasses.replace(file, codes=codes, codebooks=codebooks.reshape(16, 256, 4))
+    codes, codebooks = np.repeat(file.codes, 2, axis=1), file.codebooks.reshape(16, 256, 2, 4).swapaxes(1, 2)
+    finer = dataclasses.replace(file, codes=codes, codebooks=codebooks.reshape(32, 256, 4))
     np.testing.assert_array_equal(finer.vectors, file.vectors)
     finer.save(tmp_path / "m.safetensors")
     after = MeaningFile.load(tmp_path / "m.safetensors")
-    assert after.codes.shape == (3, 16) and after.to_bytes() == finer.to_bytes()
+    assert after.codes.shape == (3, 32) and after.to_bytes() == finer.to_bytes()
     np.testing.assert_array_equal(after.vectors, file.vectors)
 
 
-def test_what_words_mean_in_requests_is_packaged_for_english() -> None:
-    found, usual = packaged_requests("en"), packaged_meaning("en")
-    assert found is not None and usual is not None
-    assert found.words == usual.words and found.codes.shape == (len(usual.words), 16)
-    assert packaged_requests("de") is None and "biases" in found.card
+def test_english_is_packaged() -> None:
+    found = packaged_meaning("en")
+    assert found is not None and found.codes.shape == (len(found.words), 32) and len(found.words) > 39_000
+    assert found.vectors.shape == (len(found.words), 128) and "biases" in found.card
 
 
 def test_translations_are_kept(tmp_path: Path) -> None:
@@ -88,16 +83,16 @@ def test_a_language_is_named_by_tag_or_file(tmp_path: Path) -> None:
 
 def test_vectors_are_the_rows_that_the_codes_name() -> None:
     file = meanings()
-    assert file.vectors.shape == (3, 64) and file.vectors.dtype == np.float32
+    assert file.vectors.shape == (3, 128) and file.vectors.dtype == np.float32
     for word in range(3):
-        for place in range(8):
+        for place in range(16):
             row = file.codebooks[place, file.codes[word, place]]
             np.testing.assert_array_equal(file.vectors[word, 8 * place : 8 * place + 8], row)
 
 
-def test_a_word_of_eight_bytes_takes_them_and_its_packed_letters() -> None:
+def test_a_word_of_sixteen_bytes_takes_them_and_its_packed_letters() -> None:
     sizes = [len(meanings(tuple(f"w{number:05}" for number in range(count))).to_bytes()) for count in (100, 1100)]
-    assert 8 < (sizes[1] - sizes[0]) / 1000 < 8 + (6 + 1) / 2
+    assert 16 < (sizes[1] - sizes[0]) / 1000 < 16 + (6 + 1) / 2
 
 
 @pytest.mark.parametrize(
@@ -108,11 +103,12 @@ def test_a_word_of_eight_bytes_takes_them_and_its_packed_letters() -> None:
         ({"words": ("a", "b", "c" * 17)}, "1 to 16 letters"),
         ({"words": ("a", "b", "c d")}, "1 to 16 letters"),
         ({"words": ("a", "b", "")}, "1 to 16 letters"),
-        ({"codes": np.zeros((2, 8), np.uint8)}, "codes of 8 or 16 bytes each, not (2, 8)"),
-        ({"codebooks": np.zeros((8, 256, 7), np.float32)}, "the shape (8, 256, 8)"),
-        ({"codebooks": np.full((8, 256, 8), np.nan, np.float32)}, "finite"),
-        ({"codebooks": np.random.default_rng(0).normal(size=(8, 256, 8)).astype(np.float32)}, "of one scale"),
+        ({"codes": np.zeros((2, 16), np.uint8)}, "codes of 16 or 32 bytes each, not (2, 16)"),
+        ({"codebooks": np.zeros((16, 256, 7), np.float32)}, "the shape (16, 256, 8)"),
+        ({"codebooks": np.full((16, 256, 8), np.nan, np.float32)}, "finite"),
+        ({"codebooks": np.random.default_rng(0).normal(size=(16, 256, 8)).astype(np.float32)}, "of one scale"),
         ({"language": ""}, "names its language"),
+        ({"space": ""}, "and its space"),
         ({"card": {"words": 3}}, "its card consists of strings"),
     ],
 )
@@ -138,10 +134,10 @@ def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
     ("tensors", "metadata", "part"),
     [
         ({}, {"format": "other"}, "its format is 'other'"),
-        ({}, {"version": "1"}, "its version '1'"),
+        ({}, {"version": "2"}, "its version '2'. Make one with `python -m makers.meaning`"),
         ({"codes": None}, {}, "is damaged"),
-        ({"codes": np.full((3, 8), 0.5, np.float32)}, {}, "is damaged"),
-        ({"codes": np.zeros((2, 8), np.float32)}, {}, "3 words need codes"),
+        ({"codes": np.full((3, 16), 0.5, np.float32)}, {}, "is damaged"),
+        ({"codes": np.zeros((2, 16), np.float32)}, {}, "3 words need codes"),
         ({"words": np.asarray([0xFF], np.uint8)}, {}, "is damaged"),
         ({"words": packed(b"a\xff")}, {}, "is damaged"),
         ({"words": packed(b"the\nzoza\nhouse")[:-4]}, {}, "is damaged"),
@@ -150,6 +146,7 @@ def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
         ({}, {"card": "{"}, "its card is not valid JSON"),
         ({}, {"card": json.dumps([1])}, "is damaged"),
         ({}, {"language": None}, "is damaged"),
+        ({}, {"space": None}, "is damaged"),
         ({"translations": np.zeros((1, 5), np.uint8)}, {}, "is damaged"),
         ({"translations": packed(bytes([9]) * 5), "sources": packed(b"A")}, {}, "is damaged"),
         ({"translations": packed(bytes(5)), "sources": packed(b"A")}, {}, "shares from 1"),

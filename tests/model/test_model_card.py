@@ -11,7 +11,7 @@ from standin import classifier
 from retvec_lite.api import load
 from retvec_lite.classifier import Classifier
 from retvec_lite.decision import Decision
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.model.weight_files import TrainedModel
 
 ROW = {"accuracy": 0.91234, "macro_f1": 0.9, "calibration_error": 0.02, "in_scope_unknown": 0.01}
@@ -166,9 +166,3 @@ def test_it_says_what_it_knows_of_what_words_mean() -> None:
     assert "not know what words mean: less than 20% of" in card_of(model(training={**FACTS, "meaning": why}))
     unasked = model(training={**FACTS, "meaning": {"used": False}}, embedding={"name": "default", "card": {}})
     assert "what words look like, not what they mean" in card_of(unasked)
-
-
-def test_it_says_that_one_of_two_tables_was_learned_for_requests() -> None:
-    facts = {"used": True, "language": "en", "words": 6950, "known_words": 0.98}
-    both = describe_meaning({**facts, "tables": ["meaning_en", "requests_en"]})
-    assert both == describe_meaning(facts) + " One of its two tables was learned for requests."

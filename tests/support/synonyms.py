@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from tiny_data import FILLERS, WORDS
 
-from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.model.meaning_file import WIDTH, MeaningFile
 
 UNSEEN = {"alarm": "awaken", "music": "melody", "weather": "drizzle", "other, 🙂": "goodbye"}
 """A word for each label that is in no text."""
@@ -20,14 +20,14 @@ def synonyms(language: str = "en") -> MeaningFile:
     groups = [[UNSEEN[label], *(word for word in WORDS[label] if word.isascii())] for label in WORDS]
     others = ["".join(2 * "bcdfghjklm"[int(digit)] for digit in f"{place:04}") for place in range(1000)]
     words = [*FILLERS, *(word for group in groups for word in group), *others]
-    codes = rng.integers(8, 256, (len(words), 8)).astype(np.uint8)
+    codes = rng.integers(8, 256, (len(words), 16)).astype(np.uint8)
     codes[: len(FILLERS)] = 0
     for number, group in enumerate(groups, start=1):
         codes[[words.index(word) for word in group]] = number
-    codebooks = rng.integers(-126, 127, (8, 256, 8)).astype(np.float32)
+    codebooks = rng.integers(-126, 127, (16, 256, WIDTH // 16)).astype(np.float32)
     codebooks[0, 255, 0] = 127  # the scale is 1
     codebooks[:, 0] = 0
-    return MeaningFile(tuple(words), codes, codebooks, language, {"title": "for tests"})
+    return MeaningFile(tuple(words), codes, codebooks, language, "of tests", {"title": "for tests"})
 
 
 def in_georgian(text: str) -> str:

@@ -141,9 +141,8 @@ def test_a_word_of_the_texts_keeps_its_meaning(data: TrainingData) -> None:
     """`wake` of the other language means something else, and is its most frequent word."""
     words = tuple({"please": "wake"}.get(word, "z" + word) for word in synonyms().words)
     part, _ = make_part(synonyms(), data, KB, [dataclasses.replace(synonyms("xx"), words=words)])
-    (number,) = numbers(part, "wake")
-    codes = part.weights["meaning/codes"][number]
-    np.testing.assert_array_equal(codes, synonyms().codes[synonyms().words.index("wake")])
+    wake, same, please = part.weights["meaning/codes"][numbers(part, "wake", UNSEEN["alarm"], "please")]
+    assert (wake == same).all() and (wake != please).any()
 
 
 def test_too_many_languages_are_refused(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +166,7 @@ def test_languages_go_together() -> None:
     assert not other_languages(None, [])
     with pytest.raises(RetvecLiteError, match="languages needs texts in a language with a built-in table"):
         other_languages(None, [other])
-    apart = dataclasses.replace(other, codebooks=other.codebooks[::-1].copy())
+    apart = dataclasses.replace(other, space="another")
     with pytest.raises(RetvecLiteError, match=r"of ka were not learned in the space of those of en: .* Leave ka out"):
         other_languages(english, [apart])
 

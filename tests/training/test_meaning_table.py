@@ -14,7 +14,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
 from retvec_lite.model.meaning_file import balanced_order, codes_of, decoded, nearest_codebooks
 from retvec_lite.training import meaning_table
-from retvec_lite.training.meaning_table import build_table, fitting_codes, side_by_side, table_bytes, text_meanings
+from retvec_lite.training.meaning_table import build_table, fitting_codes, table_bytes, text_meanings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzжшα"
 BOOKS = np.random.default_rng(1).normal(size=(8, 256, 8)).astype(np.float32)
@@ -169,10 +169,3 @@ def test_of_more_directions_those_are_kept_in_which_texts_differ() -> None:
 def test_words_without_meanings_get_codes() -> None:
     codes, books = fitting_codes(np.zeros((300, 128), np.float32), EVEN[:300], np.zeros((3, 128), np.float32), seed=0)
     assert np.isfinite(books).all() and not decoded(codes, books).any()
-
-
-def test_neither_of_two_tables_drowns_the_other_because_its_numbers_are_larger() -> None:
-    found = side_by_side(2 * VECTORS, 100 * VECTORS[::-1])
-    lengths = np.linalg.norm(found.reshape(2000, 2, 64), axis=2).mean(axis=0)
-    np.testing.assert_allclose(lengths, [0.5, 1.0], rtol=1e-4)
-    assert found[5, :64] @ VECTORS[5] > 0 < found[5, 64:] @ VECTORS[-6]

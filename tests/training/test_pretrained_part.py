@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from sklearn.metrics import roc_auc_score
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.head_graph import scan_lstm
-from retvec_lite.model.meaning_file import packaged_meaning
 from retvec_lite.model.network_graph import classify
 from retvec_lite.model.pretrained_head import packaged_head
 from retvec_lite.model.weight_files import load_default_embedding
@@ -22,7 +21,6 @@ from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.pretrained_part import PretrainedPart
-from retvec_lite.training.reading import TextReader
 from retvec_lite.training.stacking import Mix
 from retvec_lite.training.train import Outcome
 
@@ -161,24 +159,6 @@ def planned(
     """Return what a training plans to start from."""
     request = asked(Dataset(texts, labels, multi_label=multi_label), **given)
     return trainer.make_plan(request, FitSettings(copies=1)).pretrained
-
-
-def test_more_than_two_labels_read_both_tables() -> None:
-    def plan(labels: Sequence[str], **given: Any) -> Any:
-        return trainer.make_plan(asked(Dataset(TEXTS, labels), **given), FitSettings(copies=1))
-
-    assert "tables" not in plan(LABELS).meaning_facts
-    three = [*LABELS[:-2], "third", "third"]
-    found = plan(three)
-    assert (
-        found.meaning_facts["tables"] == ["meaning_en", "requests_en"]
-        and found.meaning.weights["meaning/codes"].shape[1] == 8
-    )
-    texts = ["deposit money", "a bank transfer", "beautiful weather"]
-    vectors = found.meaning.vectors(TextReader(texts, found.data.config), texts)
-    assert vectors[0] @ vectors[1] > 0.3 + vectors[0] @ vectors[2]
-    for other in ({"epochs": 2}, {"meaning": packaged_meaning("en")}):
-        assert "tables" not in plan(three, **other).meaning_facts, other
 
 
 def test_few_english_texts_start_from_it() -> None:
