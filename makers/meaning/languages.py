@@ -14,7 +14,6 @@ import numpy.typing as npt
 from makers.meaning.biases import NOT_FOR
 from makers.meaning.codes import coded, importance
 from makers.meaning.lexicon import SOURCES, learn_lexicon
-from makers.meaning.neighbors import weights_of
 from makers.meaning.translations import Translations, count_rows, read_translations, translation_files
 from retvec_lite.contract import Floats
 from retvec_lite.model.meaning_file import WORD_BYTES, MeaningFile, packaged_meaning
@@ -57,9 +56,6 @@ STEPS: Final = 20
 """Steps of conjugate gradients."""
 LENGTH_POWER: Final = 1.5
 """A pair counts by its translation's length to the power of minus this: 2 would make long and short ones count alike."""
-
-EVENNESS: Final = 0.35
-"""How far lengths go from those of the regression (0), short for unsure words, to those of the words' frequencies (1)."""
 
 _TINY: Final = 1e-12
 
@@ -125,7 +121,8 @@ def align(found: Translations, progress: Progress) -> Floats:
     # The diagonal as if the words of a text had no n-gram in common: near enough to start each step in a good direction.
     diagonal = spread.power(2) @ (back.power(2) @ weights) + np.float32(RIDGE)
     vectors = conjugate_gradients(curvature, spread @ (back @ (weights * found.targets)), diagonal, progress)
-    return even_lengths(features @ vectors, found)
+    aligned: Floats = features @ vectors
+    return aligned
 
 
 def word_features(words: Sequence[str]) -> Any:
@@ -177,11 +174,3 @@ def conjugate_gradients(
         direction = scaled + direction * (size / np.maximum(before, _TINY))
     progress("aligning words", STEPS, STEPS)
     return found
-
-
-def even_lengths(vectors: Floats, found: Translations) -> Floats:
-    """Return vectors whose lengths lean towards those that their frequencies ask for: float32 `[words, 128]`."""
-    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(_TINY))
-    wanted = weights_of(found.shares / found.shares.sum())[:, None]
-    evened: Floats = vectors * (wanted / lengths) ** np.float32(EVENNESS)
-    return evened

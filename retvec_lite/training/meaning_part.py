@@ -48,6 +48,8 @@ _FIRST: Final = 100
 _FREQUENCY: Final = 0.4
 _OF_TEXTS: Final = 0.03
 """How much the codes of a word count: by its rank to the power of minus this, and by the root of how often the texts have it."""
+_TEXTS: Final = 20_000
+"""Texts, most, that codes are fitted to, spread over all."""
 _RELATED: Final = 4_000
 """Words of the texts, most, that those of other languages are compared with."""
 _AT_ONCE: Final = 1024
@@ -183,7 +185,8 @@ def _fitting_codes(
 ) -> tuple[Codes, Floats]:
     """Return codes and codebooks, which fit the texts, of words with the vectors and the ranks in their languages given."""
     places = {word: place for place, word in enumerate(words)}
-    used, texts = np.unique(data.clean_ids, return_inverse=True)
+    some = data.clean_ids[:: -(-len(data.clean_ids) // _TEXTS)]
+    used, texts = np.unique(some, return_inverse=True)
     spelled, of_ids = _spelled_words(data.words[used])
     columns = np.array([places.get(word, -1) for word in spelled], np.int32)[of_ids.items]
     known = columns >= 0
@@ -192,7 +195,7 @@ def _fitting_codes(
     importance = (_FIRST + np.array(ranks, np.float32)) ** np.float32(-_FREQUENCY) + np.float32(_OF_TEXTS) * np.sqrt(
         often
     )
-    return fitting_codes(vectors, importance, text_meanings(texts.reshape(data.clean_ids.shape), by_id), seed)
+    return fitting_codes(vectors, importance, text_meanings(texts.reshape(some.shape), by_id), seed)
 
 
 def count_words(data: TrainingData) -> Counter[str]:

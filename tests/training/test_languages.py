@@ -128,6 +128,15 @@ def test_languages_share_a_table(data: TrainingData) -> None:
     assert "languages" not in facts and numbers(alone, in_georgian("wake")) == [-1]
 
 
+def test_files_of_one_space_need_no_codebooks_in_common(data: TrainingData) -> None:
+    file = foreign()
+    other = dataclasses.replace(file, codes=255 - file.codes, codebooks=file.codebooks[:, ::-1])
+    np.testing.assert_array_equal(other.vectors, file.vectors)
+    assert other_languages(synonyms(), [other]) == [other]
+    first, second = (make_part(synonyms(), data, KB, [each])[0].weights for each in (file, other))
+    assert all(np.array_equal(value, second[name]) for name, value in first.items())
+
+
 def test_words_like_those_of_the_texts_come_first(data: TrainingData) -> None:
     """The rarest words of the language are kept if they mean what words of the texts mean."""
     file = foreign()

@@ -18,7 +18,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.training import languages, linear_part
+from retvec_lite.training import languages, linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import choose_language, language_shares
 from retvec_lite.training.linear_part import LinearPart
@@ -114,6 +114,17 @@ def test_the_table_takes_the_kilobytes_that_it_may(synonym_data: TrainingData, k
     found, _ = make_part(synonyms(), synonym_data, kilobytes)
     size = sum(value.size for value in found.weights.values())
     assert size <= 1000 * kilobytes and (size > 1000 * kilobytes - 50 or found.config.words == len(synonyms().words))
+
+
+def test_codes_of_many_texts_are_fitted_to_some_of_all_of_them(synonym_data: TrainingData, monkeypatch: Any) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(meaning_part, "_TEXTS", 10)
+    monkeypatch.setattr(meaning_part, "text_meanings", lambda words, vectors: seen.append(words) or np.zeros((3, 128)))
+    make_part(synonyms(), synonym_data, KB)
+    some = np.arange(0, len(synonym_data.clean), -(-len(synonym_data.clean) // 10))
+    assert len(seen[0]) == len(some) <= 10
+    used = np.unique(synonym_data.clean_ids[some])
+    np.testing.assert_array_equal(used[seen[0]], synonym_data.clean_ids[some])
 
 
 def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, synonym_part: MeaningPart) -> None:
