@@ -71,7 +71,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
     "meaning": {"used": True, "share_of_texts": 1.0, "language": "en", "words": 15315, "rows": 31907, "known_words": 1.0,
                 "languages": {"en": 15000, "de": 315}},
-    "multi_label": False, "pretrained_head": {"language": "en", "training": "last layer"}, "reject_at": 0.99,
+    "multi_label": False, "sentences": True, "reject_at": 0.99,
     "settings": {"epochs": 2, "class_weights": "sqrt"}, "texts_cut_by_max_words": 0.0, "texts_in_windows": 0.0, "training_texts": 20,
     "validation_texts": 20, "warnings": ["3 texts occur twice."],
     "validation": {rate: {"accuracy": 1.0, "macro_f1": 1.0, "calibration_error": 0.002, "in_scope_unknown": 0.0,

@@ -219,8 +219,8 @@ def _limits(report: Mapping[str, Any], decision: Decision) -> Iterator[str]:
         yield about
     elif report["embedding"].get("name", "raw") != "raw":
         yield "The word embedding knows what words look like, not what they mean."
-    if known := facts.get("pretrained_head"):
-        yield f"Its network was pre-trained on open sentences in {known['language']}, and repeats their biases."
+    if facts.get("sentences"):
+        yield "Its network was pre-trained on open sentences in English, and repeats their biases."
     if decision.multi_label:
         yield "A text may have several labels or none; each has a threshold of its own."
     elif decision.threshold is not None:
@@ -340,10 +340,6 @@ _MEANING: Final = structured(
     }
 )
 
-_HEAD: Final = Kind(
-    "an object of strings with a language", lambda value: mapped(TEXT).fits(value) and "language" in value
-)
-
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
     "best_epoch": COUNT,
@@ -361,7 +357,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
         lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
     ),
     "multi_label": FLAG,
-    "pretrained_head": either(_HEAD, NOTHING),
+    "sentences": FLAG,
     "texts_cut_by_max_words": SHARE,
     "texts_in_windows": SHARE,
     "training_texts": COUNT,

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from importlib import resources
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -54,11 +54,34 @@ class SentenceNetwork:
         (512, 256)
     """
 
+    name: ClassVar = "sentences"
+    """What reports call its word embedding."""
+
     head: PoolHead
     weights: Mapping[str, Floats]
     kernel: Floats
     bias: Floats
     card: Mapping[str, str]
+
+    @property
+    def embedding_weights(self) -> dict[str, Floats]:
+        """The weights of its word embedding, `embedding/...`."""
+        return {name: value for name, value in self.weights.items() if name.startswith(_EMBEDDING)}
+
+    @property
+    def head_weights(self) -> dict[str, Floats]:
+        """The weights of its head but for the last layer, `head/...`."""
+        return {name: value for name, value in self.weights.items() if not name.startswith(_EMBEDDING)}
+
+    def classifying(self, kernel: Floats, bias: Floats) -> dict[str, Floats]:
+        """Return the weights of the whole head of a classifier, whose last layer makes logits of sentence vectors.
+
+        Args:
+            kernel: float32 `[dimension, classes]`.
+            bias: float32 `[classes]`.
+        """
+        last = {f"{LAST_LAYER}kernel": snap(self.kernel @ kernel, FOUR_BITS), f"{LAST_LAYER}bias": self.bias @ kernel + bias}
+        return {**self.head_weights, **last}
 
     def __post_init__(self) -> None:
         layers, own = {}, {f"{LAST_LAYER}kernel": self.kernel, f"{LAST_LAYER}bias": self.bias}

@@ -4,17 +4,21 @@ One label: probabilities are the softmax of the logits, and the most probable la
 probability of its own, the sigmoid of its logit, and the answer is every label at or above its threshold.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 from scipy.special import expit, log_softmax, logit, softmax
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 _RESAMPLES: Final = 200
 """Bootstrap samples from which an error is estimated (Efron 1979)."""
@@ -94,6 +98,8 @@ class LabelScheme:
 
     def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
         """Return what a network minimizes, float32 `[texts]`; `weights` `[classes]` say how much a label counts."""
+        import tensorflow as tf
+
         classes = logits.shape[-1]
         shares = tf.one_hot(targets, classes) * (1.0 - smoothing) + smoothing / classes
         return tf.nn.softmax_cross_entropy_with_logits(shares, logits) * tf.gather(weights, targets)
@@ -140,6 +146,8 @@ class _SeveralLabels(LabelScheme):
         return found
 
     def losses(self, logits: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, smoothing: float) -> tf.Tensor:
+        import tensorflow as tf
+
         wanted = tf.cast(targets, tf.float32)
         # As with one label, a share of the target is spread over all labels.
         wanted = wanted * (1.0 - smoothing) + smoothing * tf.reduce_mean(wanted, axis=1, keepdims=True)

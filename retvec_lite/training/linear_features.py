@@ -1,4 +1,4 @@
-"""What the linear part reads of texts: how often each n-gram occurs, what the words mean together, and mean word vectors."""
+"""What the linear part reads of texts: how often each n-gram occurs, what the words mean together, and a vector of each text."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -66,30 +66,26 @@ class Features:
 
     Attributes:
         counts: how often each bucket occurs in each.
-        means: the mean word vector of each, float32 `[texts, dimension]`; None where they are not read.
+        vectors: what the sentence network says of each, or its mean word vector, float32 `[texts, dimension]`; None where neither is read.
         meaning: what the words of each mean together, float32 `[texts, 64]`, of length 1 or 0; None where that is not read.
     """
 
     counts: NgramCounts
-    means: Floats | None = None
+    vectors: Floats | None = None
     meaning: Floats | None = None
 
     def __getitem__(self, rows: Any) -> "Features":
         return Features(
             self.counts[rows],
-            None if self.means is None else self.means[rows],
+            None if self.vectors is None else self.vectors[rows],
             None if self.meaning is None else self.meaning[rows],
         )
 
     def joined(self, others: Sequence["Features"]) -> "Features":
         """Return the texts of these features, then those of others."""
-        means = None if self.means is None else np.concatenate([self.means, *(other.means for other in others)])
+        vectors = None if self.vectors is None else np.concatenate([self.vectors, *(other.vectors for other in others)])
         meaning = None if self.meaning is None else np.concatenate([self.meaning, *(other.meaning for other in others)])
-        return Features(self.counts.joined([other.counts for other in others]), means, meaning)
-
-    def without_meaning(self) -> "Features":
-        """Return the features but for what words mean."""
-        return dataclasses.replace(self, meaning=None)
+        return Features(self.counts.joined([other.counts for other in others]), vectors, meaning)
 
 
 def count_hashes(data: TrainingData, groups: Sequence[Sequence[str]], kind: Kind) -> list[NgramCounts]:

@@ -1,6 +1,6 @@
-"""A solved linear part: weighted n-grams, what words mean and mean word vectors, told apart by a linear classifier.
+"""A solved linear part: weighted n-grams, what words mean and vectors of texts, told apart by a linear classifier.
 
-The problems are convex, so each has one solution. Few texts with meaning get a softmax regression; others a support vector machine
+The problems are convex, so each has one solution. Few texts get a softmax regression; others a support vector machine
 for all labels at once (Crammer and Singer 2001, https://www.jmlr.org/papers/v2/crammer01a.html), which takes a third of the time of
 one label against the rest, and is as good; several labels a text need the latter. scikit-learn solves all three, the machines by
 liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
@@ -20,10 +20,11 @@ from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS, MOST_CODEBOOKS, PRIME
 from retvec_lite.training.linear_features import Features, Matrix
 
-_EMBEDDING_SHARE: Final = 0.2
-"""Length of a typical mean word vector beside n-grams, whose length is 1: n-grams lead."""
+_SENTENCE_LENGTH: Final = 0.5
+_MEAN_LENGTH: Final = 0.2
+"""Length of a typical vector of the sentence network, and of a mean word vector, beside n-grams, whose length is 1: n-grams lead."""
 _DIRECTIONS: Final = 64
-"""Principal components of mean word vectors that are read: all of them are no better, and take twice the time."""
+"""Principal components of these vectors that are read: all of them are no better, and take twice the time."""
 
 _MEANING_LENGTH: Final = 0.6
 _MEANING_LENGTH_OF_SOFTMAX: Final = 0.7
@@ -67,7 +68,7 @@ class LinearModel:
     """A solved linear part, on the grid of the exported file.
 
     Its weights are `ngrams/table`, `ngrams/squares` and `ngrams/bias`, `ngrams/codes` when the table consists of codebooks,
-    `meaning/projection` when it reads what words mean, and `head/logits/kernel` and `head/logits/bias` when it reads word vectors.
+    `meaning/projection` when it reads what words mean, and `head/logits/kernel` and `head/logits/bias` when it reads vectors of texts.
     """
 
     weights: dict[str, Floats]
@@ -80,8 +81,8 @@ class LinearModel:
             table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
         counts = features.counts.matrix()
         found: Floats = (counts @ table) / _lengths(counts, squares)[:, None] + self.weights["ngrams/bias"]
-        if features.means is not None:
-            found = found + features.means @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
+        if features.vectors is not None:
+            found = found + features.vectors @ self.weights["head/logits/kernel"] + self.weights["head/logits/bias"]
         if features.meaning is not None:
             found = found + features.meaning @ self.weights["meaning/projection"]
         return found.astype(np.float32)
@@ -113,10 +114,10 @@ def fit_linear(
     scaled, squares = _weighted(features.counts.matrix(), weighing.power)
     roots = np.sqrt(squares)
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
-    if features.means is not None:
-        centre = features.means.mean(axis=0)
-        basis = _main_directions(features.means - centre)
-        scaled = sparse.hstack([scaled, (features.means - centre) @ basis])
+    if features.vectors is not None:
+        centre = features.vectors.mean(axis=0)
+        basis = _main_directions(features.vectors - centre, _SENTENCE_LENGTH if softmax else _MEAN_LENGTH)
+        scaled = sparse.hstack([scaled, (features.vectors - centre) @ basis])
     if features.meaning is not None:
         scaled = sparse.hstack([scaled, length * features.meaning])
     scaled = scaled.tocsr()
@@ -137,7 +138,7 @@ def fit_linear(
         "ngrams/squares": squares,
         "ngrams/bias": bias,
     }
-    if features.means is not None:
+    if features.vectors is not None:
         inner = snap(basis @ kernel[buckets : buckets + basis.shape[1]], EIGHT_BITS)
         solved["head/logits/kernel"] = inner
         solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
@@ -209,10 +210,10 @@ def _solve(solver: Any, scaled: Matrix | Floats, targets: Ints, shares: Floats) 
         solver.fit(scaled, targets, sample_weight=shares)
 
 
-def _main_directions(centred: Floats) -> Floats:
-    """Return the principal components of mean word vectors, float32 `[dimension, components]`, scaled to the length they have in the problem."""
+def _main_directions(centred: Floats, length: float) -> Floats:
+    """Return the principal components of vectors, float32 `[dimension, components]`, scaled so that a typical one has this length."""
     values, directions = np.linalg.eigh(centred.T @ centred / len(centred))
-    spread = max(float(np.sqrt(values.sum())) / _EMBEDDING_SHARE, 1e-6)
+    spread = max(float(np.sqrt(values.sum())) / length, 1e-6)
     found: Floats = (directions[:, ::-1][:, :_DIRECTIONS] / spread).astype(np.float32)
     return found
 

@@ -6,7 +6,7 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from retvec_lite.training.linear_features import (
     count_distinct,
     count_hashes,
     fold_counts,
-    mean_vectors,
 )
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, choose_codebooks, fit_linear, squeeze
 from retvec_lite.training.plan import FEW, MANY, Fit, HeldOutLogits, Plan, held_out_logits
@@ -62,13 +61,6 @@ class _Read:
     held_out: Mapping[float, Features]
     names: Features | None = None
 
-    def without_meaning(self) -> "_Read":
-        held_out = {rate: features.without_meaning() for rate, features in self.held_out.items()}
-        names = self.names.without_meaning() if self.names else None
-        return _Read(
-            self.config, [features.without_meaning() for features in self.copies], self.shares, held_out, names
-        )
-
 
 class _Try(NamedTuple):
     """What was read, and the logits of the held-out texts."""
@@ -80,9 +72,9 @@ class _Try(NamedTuple):
 class LinearPart:
     """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
-    With `vectors` (word vectors by id), it reads the mean of a text's words as well; with a table of meaning, what they mean together, unless
-    held-out texts are clearly better off without. Where both texts and settings say `refit`, it learns from the held-out texts in the
-    end. Progress is told of "fitting n-grams".
+    With `vectors`, which makes vectors of texts of their word ids, it reads these as well; with a table of meaning, what a text's words mean
+    together. Where both texts and settings say `refit`, it learns from the held-out texts in the end. Progress is told of "fitting
+    n-grams".
 
     Attributes:
         model: the linear part that was fitted last.
@@ -96,10 +88,13 @@ class LinearPart:
     curve: list[tuple[int, float]]
     _read: _Read
 
-    def __init__(self, plan: Plan, vectors: Any = None, progress: Progress = silent) -> None:
+    def __init__(
+        self, plan: Plan, vectors: Callable[[Ints], Floats] | None = None, progress: Progress = silent
+    ) -> None:
         data, settings = plan.data, plan.settings
         self._data, self._buckets, self._meaning, self._settings = data, plan.buckets, plan.meaning, settings
         self._vectors, self._progress = vectors, progress
+        self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
@@ -111,14 +106,9 @@ class LinearPart:
         return self._read.config
 
     @property
-    def reads_meaning(self) -> bool:
-        """Whether it reads what words mean."""
-        return self._read.copies[0].meaning is not None
-
-    @property
     def is_softmax(self) -> bool:
-        """Whether it is fitted by softmax regression, and learns from names of labels: without a table of meaning, that gains nothing."""
-        return self.few and self._meaning is not None
+        """Whether it is fitted by softmax regression: few texts of which it reads more than n-grams."""
+        return self.few and (self._sentences or self._meaning is not None)
 
     def learn(self) -> HeldOutLogits:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -130,13 +120,10 @@ class LinearPart:
         whole = folds > 1 or self.few
         kinds, last = self._likely_kinds(), whole or self._refit
         tried, shares = (1.0, _SHARES) if whole else (_TRIED_OF_MANY, _SHARES_OF_MANY)
-        self._total = (len(kinds) + (self._meaning is not None) + len({*shares, 1.0} - {tried})) * folds + last
+        self._total = (len(kinds) + len({*shares, 1.0} - {tried})) * folds + last
         best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
             best = self._better(best, self._tried(kind, tried))
-        if self._meaning is not None:
-            self._read = best.read.without_meaning()
-            best = self._better(best, _Try(self._read, self._predict(tried)))
         self._read, found = best.read, {tried: best.logits}
         found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
         if tried < 1.0:
@@ -165,7 +152,7 @@ class LinearPart:
         books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
         found = [
-            Features(each, self._means_of(own), self._meaning_of(group))
+            Features(each, self._vectors_of(own), self._meaning_of(group))
             for each, own, group in zip(counts if books else fold_counts(counts, buckets), ids, texts, strict=True)
         ]
         self._read = _Read(
@@ -186,10 +173,10 @@ class LinearPart:
         least = self._mean(score, best.logits) + self._mean(error, best.logits)
         return other if self._mean(score, other.logits) > least else best
 
-    def _means_of(self, ids: Ints) -> Floats | None:
-        """Return the mean word vector of each text."""
+    def _vectors_of(self, ids: Ints) -> Floats | None:
+        """Return the vector of each text."""
         vectors = self._vectors
-        return None if vectors is None else self._once(ids, lambda: mean_vectors(ids, vectors))
+        return None if vectors is None else self._once(ids, lambda: vectors(ids))
 
     def _meaning_of(self, texts: Sequence[str]) -> Floats | None:
         """Return what the words of each text mean together."""
@@ -235,7 +222,7 @@ class LinearPart:
     def _solve(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
-        telling = self._telling_names(rows) if self.is_softmax else np.zeros(0, np.int64)
+        telling = self._telling_names(rows)
         names = [read.names[telling]] if read.names and len(telling) else []
         features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out, *names])
         targets = np.concatenate(
@@ -280,11 +267,11 @@ class LinearPart:
         )
 
     def _telling_names(self, rows: Rows) -> Rows:
-        """Return the names of labels that mean what the texts of these rows mean: rows, int64 `[names]`."""
+        """Return the names of labels that mean what the texts of these rows mean: rows, int64 `[names]`; none where nothing tells, or of many texts."""
         data, names = self._data, self._data.names
         texts, called = self._meaning_of(data.clean), self._meaning_of(names.texts)
-        assert texts is not None
-        assert called is not None
+        if not self.few or texts is None or called is None:
+            return np.zeros(0, np.int64)
         return np.flatnonzero(telling_names(texts[rows], data.examples.targets[rows], called, names.targets))
 
     def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> HeldOutLogits:

@@ -15,7 +15,6 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOut, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, embed_words, epoch
 from retvec_lite.training.plan import Fit, FitSettings, Plan
-from retvec_lite.training.pretrained_part import PretrainedPart
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
@@ -27,13 +26,12 @@ _SCORED: Final = 500
 class NetworkPart:
     """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
-    It starts from random weights, or from what `start` makes of the pre-trained head for the same texts. Progress is told of
-    "embedding words", and of the steps of all fits together as "training".
+    It starts from random weights, or from the sentence network. Progress is told of "embedding words", and of the steps of all fits
+    together as "training".
     """
 
-    def __init__(self, plan: Plan, progress: Progress = silent, start: PretrainedPart | None = None) -> None:
+    def __init__(self, plan: Plan, progress: Progress = silent) -> None:
         self._plan = plan
-        self._start = start
         self._progress = progress
         self._network: TrainableNetwork | None = None
         data = plan.data
@@ -56,7 +54,7 @@ class NetworkPart:
             examples = examples.chosen(rows)
         held_out = None if data.folds else data.held_out
         rng = np.random.default_rng(settings.seed)
-        network = self._fresh_network(examples, settings, rng, rows)
+        network = self._fresh_network(examples, settings, rng)
         before, total = sum(self._steps[: self._fits]), sum(self._steps)
 
         def tell(what: str, done: int, _: int) -> None:
@@ -66,11 +64,6 @@ class NetworkPart:
         self._fits += 1
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
-
-    def end(self) -> None:
-        """Tell that no more fits are needed."""
-        total = sum(self._steps)
-        self._progress("training", total, total)
 
     def logits(self, rate: float, rows: Rows) -> Floats:
         """Return the logits of some held-out texts under the weights fitted last, float32 `[texts, classes]`."""
@@ -84,15 +77,14 @@ class NetworkPart:
         return dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
 
     def _fresh_network(
-        self, examples: Examples, settings: FitSettings, rng: np.random.Generator, rows: Rows
+        self, examples: Examples, settings: FitSettings, rng: np.random.Generator
     ) -> TrainableNetwork:
         data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
         classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
         weights = head.initial_weights(rng, inputs, classes, data.config.max_words)
         weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
-        if self._start:
-            begun = self._start.fit(rows).weights
-            weights = {name: begun[name] for name in weights}
+        if self._plan.sentences:
+            weights |= self._plan.sentences.head_weights
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:
@@ -104,8 +96,6 @@ class NetworkPart:
         return self._network
 
     def _word_vectors(self) -> npt.NDArray[np.float16]:
-        if self._start:
-            return self._start.table
         return embed_words(self._plan.data.words, self._plan.embedding, self._progress)
 
 

@@ -11,7 +11,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
 from retvec_lite.model.heads import BertHead, HeadSpec, LinearHead, RnnHead
-from retvec_lite.model.pretrained_head import PretrainedHead
+from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.request import Request
@@ -26,6 +26,8 @@ _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
 """Steps at least of what learns slowly, see `recommended`."""
+_FEWEST_COPIES: Final = 2_000
+"""Copies of few texts that the linear part learns from together: more of each where there are few, but no more than are made."""
 _SLOW_HEADS: Final = (RnnHead.name, BertHead.name)
 
 
@@ -77,19 +79,21 @@ class FitSettings:
         return self.epochs * max(1, texts // self.batch(texts))
 
 
-def settings_for(texts: Dataset, request: Request) -> FitSettings:
+def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
     """Return the recommended settings for some training texts, but for what was asked for.
 
     Where every second copy is a translation, twice the epochs show as many of the others.
     """
     chosen = {name: getattr(request, name) for name in ("epochs", "typo_rate", "seed", "class_weights")}
     given = {name: value for name, value in chosen.items() if value is not None}
-    found = recommended(len(texts), multi_label=texts.multi_label, head=request.head, **given)
+    found = recommended(len(texts), multi_label=texts.multi_label, head=request.head, is_linear=is_linear, **given)
     return dataclasses.replace(found, epochs=2 * found.epochs) if request.languages and not request.epochs else found
 
 
-def recommended(texts: int, *, multi_label: bool = False, head: str = "auto", **chosen: Any) -> FitSettings:
-    """Return the settings for so many training texts; `chosen` fields override them.
+def recommended(
+    texts: int, *, multi_label: bool = False, head: str = "auto", is_linear: bool = False, **chosen: Any
+) -> FitSettings:
+    """Return the settings for so many training texts; `chosen` fields override them. `is_linear`: no network is trained.
 
     Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
 
@@ -112,13 +116,16 @@ def recommended(texts: int, *, multi_label: bool = False, head: str = "auto", **
         defaults |= {"learning_rate": 3e-3, "epochs": 8}
     elif texts <= FEW:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
+    if texts <= FEW:
+        copies = min(FitSettings.copies, _FEWEST_COPIES // texts)
+        defaults |= {"linear_copies": max(FitSettings.linear_copies, copies)}
     else:
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     if multi_label:
         defaults |= {"class_weights": "none"}
     found = FitSettings(**{**defaults, **chosen})
-    if head == LinearHead.name:
-        # The linear part reads no more, and there is no network.
+    if is_linear or head == LinearHead.name:
+        # The linear part reads no more.
         found = dataclasses.replace(found, copies=min(found.copies, found.linear_copies))
     if "epochs" in chosen:
         return found
@@ -142,7 +149,7 @@ class Plan:
         settings: see `FitSettings`.
         meaning: what the linear part may read of what words mean; None for nothing.
         meaning_facts: what the report says of it, or why there is none.
-        pretrained: the head to start from, or to fit the last layer of; None to train a network from random weights.
+        sentences: the sentence network to start from; None to train a network from random weights.
     """
 
     data: TrainingData
@@ -152,7 +159,12 @@ class Plan:
     settings: FitSettings
     meaning: MeaningPart | None = None
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    pretrained: PretrainedHead | None = None
+    sentences: SentenceNetwork | None = None
+
+    @property
+    def reads_sentences(self) -> bool:
+        """Whether the linear part reads what the sentence network says, as it stands: of few texts."""
+        return self.sentences is not None and len(self.data.clean) <= FEW
 
 
 @dataclasses.dataclass

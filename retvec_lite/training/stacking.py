@@ -3,7 +3,7 @@
 Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,11 +16,10 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.beside import Beside
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
+from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.network import embed_words
-from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
-from retvec_lite.training.pretrained_part import PretrainedPart
+from retvec_lite.training.sentences import SentenceReader
 
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""
@@ -29,8 +28,6 @@ USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
 """Factors that suit most data, of a support vector machine and a network."""
 USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
 """Factors of a softmax regression, whose logits are larger, and of a network."""
-USUAL_OF_PRETRAINED: Final = {LINEAR: 1.5, NETWORK: 0.8}
-"""Factors of the same regression and of a pre-trained head, whose last layer is a softmax regression as well."""
 
 _LEAST: Final = 0.01
 
@@ -46,58 +43,46 @@ class Stack(NamedTuple):
         logits: of the held-out texts, each by parts that had not seen it, added up.
         weights: of the whole classifier by name, each part's logits multiplied by its factor, matrices on their grid.
         linear: the linear part; None without one.
-        reads_meaning: whether the linear part reads what words mean.
         facts: what the report of the training says of the parts.
     """
 
     logits: HeldOutLogits
     weights: Mapping[str, Floats]
     linear: LinearPart | None
-    reads_meaning: bool
     facts: Mapping[str, Any]
 
 
 def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up.
 
-    With a pre-trained head there are two networks to choose from: one whose last layer alone is fitted, and one that goes on from there.
+    Where the linear part reads what the sentence network says, its last layer is fitted with n-grams, and no network is trained.
     """
-    data, is_linear = plan.data, isinstance(plan.head, LinearHead)
+    data, head = plan.data, plan.head
+    trains = not isinstance(head, LinearHead) and not plan.reads_sentences
     everything = np.arange(len(data.clean))
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
-    beside = Beside(progress, gives_way=len(data.clean) < MANY and not is_linear)
-    vectors = embed_words(data.words, plan.embedding, progress) if is_linear else None
-    start = PretrainedPart(plan, beside.tell) if plan.pretrained else None
-    network = None if is_linear else NetworkPart(plan, beside.tell, start)
-    networks: list[Part] = [part for part in (start, network) if part]
-    linear = LinearPart(plan, vectors, beside.report) if plan.buckets else None
+    beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
+    network = _network_part(plan, beside.tell) if trains else None
+    linear = LinearPart(plan, _vectors_of_texts(plan, progress), beside.report) if plan.buckets else None
 
-    # What each part says of texts that it has not seen. Cross-validated, where no choice is left, the network learns from all meanwhile.
+    # What each part says of texts that it has not seen. Cross-validated, the network learns from all texts meanwhile.
+    parts: dict[str, HeldOutLogits] = {}
     with beside.run(lambda: linear.learn() if linear else None) as fitted:
-        answers = [_answers(part, data) for part in networks]
-        if data.folds:
-            answers = [(logits, networks[0].fit(everything) if len(networks) == 1 else None) for logits, _ in answers]
+        whole: Fit | None = None
+        if network:
+            parts[NETWORK], whole = _answers(network, data)
+            whole = network.fit(everything) if data.folds else whole
         of_linear = fitted()
+    if of_linear is not None:
+        parts[LINEAR] = of_linear
 
-    # How much each part counts, and which network there is.
-    said = {LINEAR: of_linear} if of_linear is not None else {}
+    # How much each part counts.
     usual = USUAL_OF_SOFTMAX if linear and linear.is_softmax else USUAL_FACTORS
-    tried: list[tuple[Mix, dict[str, HeldOutLogits], Part | None, Fit | None]] = []
-    for part, (logits, fit) in zip(networks, answers, strict=True):
-        parts = {**said, NETWORK: logits}
-        of_part = USUAL_OF_PRETRAINED if isinstance(part, PretrainedPart) else usual
-        tried.append((mix_held_out(parts, data.held_out.truth, data.scheme, of_part), parts, part, fit))
-    if not tried:
-        tried = [(mix_held_out(said, data.held_out.truth, data.scheme, usual), said, None, None)]
-    (factors, _, shift), parts, chosen, whole = min(tried, key=lambda found: found[0].loss)
+    factors, _, shift = mix_held_out(parts, data.held_out.truth, data.scheme, usual)
     together = {
         rate: np.sum([factors[name] * found[rate] for name, found in parts.items()], axis=0) + shift
         for rate in data.held_out.ids
     }
-    if chosen and whole is None:
-        whole = chosen.fit(everything)
-    if network and network is not chosen:
-        network.end()
 
     # One file: the last layers add up.
     weights = dict(plan.embedding)
@@ -107,30 +92,46 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         kernel, bias = weights["head/logits/kernel"], weights["head/logits/bias"]
         weights["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), FOUR_BITS)
         weights["head/logits/bias"] = (bias * factor).astype(np.float32)
-    reads_meaning = linear is not None and linear.reads_meaning
     if linear:
         weights |= linear.model.scaled(factors[LINEAR]).weights
-        weights |= plan.meaning.weights if plan.meaning and reads_meaning else {}
+        weights |= plan.meaning.weights if plan.meaning else {}
+    if plan.reads_sentences and plan.sentences:
+        weights |= plan.sentences.classifying(weights["head/logits/kernel"], weights["head/logits/bias"])
     shifted = "ngrams/bias" if linear else "head/logits/bias"
     weights[shifted] = weights[shifted] + np.float32(shift)
 
-    left_out = plan.meaning is not None and not reads_meaning
-    fitted_layers = "last" if isinstance(chosen, PretrainedPart) else "all"
     facts = {
         "learning_curve": linear.curve if linear else [],
         "factors": {name: round(factor, 4) for name, factor in factors.items()},
         "epochs": len(whole.history) if whole else 0,
         "best_epoch": whole.best if whole else 0,
-        "meaning": {"used": reads_meaning, **plan.meaning_facts}
-        | ({"left_out": "held-out texts are better off without"} if left_out else {}),
-        "pretrained_head": {"language": plan.pretrained.language, "layers_fitted": fitted_layers}
-        if plan.pretrained
-        else None,
+        "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
+        "sentences": plan.sentences is not None,
     }
-    return Stack(together, weights, linear, reads_meaning, facts)
+    return Stack(together, weights, linear, facts)
 
 
-def _answers(part: Part, data: TrainingData) -> tuple[HeldOutLogits, Fit | None]:
+def _network_part(plan: Plan, progress: Progress) -> Part:
+    # TensorFlow takes seconds to load, and few texts do without.
+    from retvec_lite.training.network_part import NetworkPart
+
+    return NetworkPart(plan, progress)
+
+
+def _vectors_of_texts(plan: Plan, progress: Progress) -> Callable[[Ints], Floats] | None:
+    """Return what makes vectors of texts for the linear part, of their word ids; None where it reads none."""
+    words = plan.data.words
+    if plan.reads_sentences and plan.sentences:
+        return SentenceReader(plan.sentences, words, progress).vectors
+    if not isinstance(plan.head, LinearHead):
+        return None
+    from retvec_lite.training.network import embed_words
+
+    vectors = embed_words(words, plan.embedding, progress)
+    return lambda ids: mean_vectors(ids, vectors)
+
+
+def _answers(part: Part, data: TrainingData) -> tuple[HeldOutLogits, Fit]:
     """Return what a part says of texts that it has not seen, and its last fit."""
     fits: list[Fit] = []
 

@@ -7,7 +7,7 @@ What becomes of a text on the way, and where:
     normal form (NFC, cut to max_chars), runs  reading.py, by the C engine
     words as ids, counts of n-grams            reading.py, linear_features.py
     what its words mean together               meaning_part.py, meaning_table.py
-    word vectors, a sentence vector            network_inputs.py, pretrained_part.py
+    word vectors, a sentence vector            network.py, sentences.py
     logits of each part                        linear_part.py (solved by linear_model.py), network_part.py
     logits of the classifier                   stacking.py
     a label, several, or none                  thresholds.py
@@ -33,16 +33,17 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
+from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.pretrained_head import packaged_head
-from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
+from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.examples import Split, TrainingData, make_examples
 from retvec_lite.training.languages import Language, Translation, choose_language, other_languages
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
-from retvec_lite.training.meaning_part import make_part
+from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import fit_parts
@@ -91,7 +92,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         **stack.facts,
         **judged.facts(),
     }
-    known = request.embedding
+    known = plan.sentences or request.embedding
     model = TrainedModel(
         encoder=data.config,
         head=plan.head,
@@ -101,7 +102,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         training=facts,
         ngrams=stack.linear.config if stack.linear else None,
         decision=judged.decision,
-        meaning=plan.meaning.config if plan.meaning and stack.reads_meaning else None,
+        meaning=plan.meaning.config if plan.meaning else None,
     )
     return Outcome(model, judged.scores)
 
@@ -109,7 +110,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 def make_plan(request: Request, fixed: FitSettings | None = None, progress: Progress = silent) -> Plan:
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     training, held_out = divide(request, fixed.seed if fixed else request.seed)
-    settings = fixed or settings_for(training, request)
+    sentences = choose_sentences(request)
+    settings = fixed or settings_for(training, request, bool(sentences) and len(training) <= FEW)
     language = choose_language(request.meanings, training.texts, request)
     others = other_languages(language.source, request.languages)
     data = make_examples(
@@ -123,7 +125,7 @@ def make_plan(request: Request, fixed: FitSettings | None = None, progress: Prog
         progress=progress,
     )
     budget = Budget.of(request, data)
-    plan = choose_parts_of_file(request, budget, data, settings, language, others)
+    plan = choose_parts_of_file(request, budget, data, settings, language, others, sentences)
     shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
     sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
     progress(describe_sizes(sizes), 0, 0)
@@ -160,6 +162,7 @@ def choose_parts_of_file(
     settings: FitSettings,
     language: Language,
     others: Sequence[MeaningFile],
+    sentences: SentenceNetwork | None = None,
 ) -> Plan:
     """Choose the parts that fit into the file: what words mean, the head, and n-grams in what is left.
 
@@ -169,14 +172,8 @@ def choose_parts_of_file(
     source, facts = language.source, language.facts
     count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]))
 
-    # The pre-trained head of the language, for few texts with one label each, unless another network is asked for.
-    few = len(data.clean) <= FEW and not (data.scheme.multi_label or data.is_translated)
-    usual = request.head == "auto" and request.epochs is None
-    known = packaged_head(source.language) if few and usual and source else None
-    pretrained = known if known and request.embedding and known.embedding == request.embedding.digest else None
-    spec = pretrained.head if pretrained else None
-
-    # Words whose meaning there is room for.
+    # Words whose meaning there is room for. It is read beside n-grams, and gives way where it leaves them no room.
+    spec, meaning = sentences.head if sentences else None, None
     if source:
         kilobytes = choose_meaning_kb(budget, data, request.head, count, len(others), spec)
         meaning, more = make_part(source, data, kilobytes, others, settings.seed)
@@ -184,12 +181,33 @@ def choose_parts_of_file(
         with contextlib.suppress(RetvecLiteError):
             head, buckets = choose_parts(budget, data, request.head, count, meaning.config, spec)
             if buckets:
-                start = pretrained if head == spec else None
-                return Plan(data, head, buckets, budget.embedding, settings, meaning, facts, start)
-        # It is read beside n-grams, and gives way where it leaves them no room.
+                return _plan(data, head, buckets, budget, settings, meaning, facts, sentences)
         facts = {**facts, "left_out": "the file has no room for it"}
-    head, buckets = choose_parts(budget, data, request.head, count)
-    return Plan(data, head, buckets, budget.embedding, settings, None, facts)
+    head, buckets = choose_parts(budget, data, request.head, count, None, spec)
+    return _plan(data, head, buckets, budget, settings, None, facts, sentences)
+
+
+def _plan(
+    data: TrainingData,
+    head: HeadSpec,
+    buckets: int,
+    budget: Budget,
+    settings: FitSettings,
+    meaning: MeaningPart | None,
+    facts: Mapping[str, Any],
+    sentences: SentenceNetwork | None,
+) -> Plan:
+    """Return the plan; one that starts from the sentence network has its embedding, and n-grams beside it."""
+    start = sentences if sentences and buckets and head == sentences.head else None
+    embedding = start.embedding_weights if start else budget.embedding
+    return Plan(data, head, buckets, embedding, settings, meaning, facts, start)
+
+
+def choose_sentences(request: Request) -> SentenceNetwork | None:
+    """Return the sentence network, from which every training starts unless a part of it is asked for that it does not have."""
+    usual = request.head == "auto" and request.epochs is None and not request.training.multi_label
+    known = request.embedding
+    return packaged_sentences() if usual and known and known.digest == load_default_embedding().digest else None
 
 
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:

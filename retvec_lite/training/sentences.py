@@ -1,0 +1,73 @@
+"""What the pre-trained sentence network says of the texts of a training: NumPy alone, each distinct word once."""
+
+from typing import Final
+
+import numpy as np
+from scipy.special import erf
+
+from retvec_lite.contract import Floats, Ints, bits
+from retvec_lite.model.sentence_network import SentenceNetwork
+from retvec_lite.terminal import Progress, silent
+
+_WORDS_AT_ONCE: Final = 4096
+_TEXTS_AT_ONCE: Final = 512
+"""How many are computed together: matrices of so many rows fill the cores, and not the memory."""
+
+
+class SentenceReader:
+    """Reads texts by a sentence network.
+
+    Args:
+        network: its weights.
+        words: all words by id, int32 `[distinct words, word_length]`; row 0 is the empty word.
+        progress: told of "embedding words".
+    """
+
+    def __init__(self, network: SentenceNetwork, words: Ints, progress: Progress = silent) -> None:
+        self._network = network
+        self._hidden = np.empty((len(words), network.head.hidden), np.float32)
+        for start in range(0, len(words), _WORDS_AT_ONCE):
+            values = bits(words[start : start + _WORDS_AT_ONCE])
+            values = _gelu(self._dense(values, "embedding/dense_0"))
+            values = _gelu(self._dense(values, "embedding/dense_1"))
+            values = np.tanh(self._dense(values, "embedding/dense_2"))
+            self._hidden[start : start + len(values)] = _gelu(self._dense(values, "head/word"))
+            progress("embedding words", start + len(values), len(words))
+
+    def vectors(self, ids: Ints) -> Floats:
+        """Return the vectors of texts, float32 `[texts, 256]`, by their word ids, int32 `[texts, max_words]` with zeros behind them."""
+        network = self._network
+        parts = [self._pooled(ids[start : start + _TEXTS_AT_ONCE]) for start in range(0, len(ids), _TEXTS_AT_ONCE)]
+        pooled = np.concatenate(parts) if parts else np.zeros((0, len(network.kernel)), np.float32)
+        found: Floats = pooled @ network.kernel + network.bias
+        return found
+
+    def _pooled(self, ids: Ints) -> Floats:
+        """Return mean and maximum over the words of each text, float32 `[texts, 2 * hidden]`; zeros without words."""
+        counts = np.count_nonzero(ids, axis=1)
+        found = np.zeros((len(ids), 2 * self._network.head.hidden), np.float32)
+        if not counts.any():
+            return found
+        hidden = self._hidden[ids[ids > 0]]
+        ends = np.cumsum(counts[counts > 0])
+        starts = ends - counts[counts > 0]
+        before, behind = np.zeros_like(hidden), np.zeros_like(hidden)
+        before[1:], behind[:-1] = hidden[:-1], hidden[1:]
+        before[starts] = behind[ends - 1] = 0.0
+        depthwise = self._network.weights["head/block_0/depthwise"]
+        mixed = before * depthwise[0] + hidden * depthwise[1] + behind * depthwise[2]
+        hidden = hidden + _gelu(self._dense(mixed, "head/block_0/pointwise"))
+        means = np.add.reduceat(hidden, starts) / counts[counts > 0, None]
+        found[counts > 0] = np.concatenate([means, np.maximum.reduceat(hidden, starts)], axis=1)
+        return found
+
+    def _dense(self, values: Floats, name: str) -> Floats:
+        weights = self._network.weights
+        found: Floats = values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+        return found
+
+
+def _gelu(values: Floats) -> Floats:
+    """Apply exact GELU, see `reference_network.gelu`."""
+    found: Floats = values * (0.5 * (1.0 + erf(values * np.float32(np.sqrt(0.5)))))
+    return found
