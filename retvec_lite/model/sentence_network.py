@@ -84,7 +84,8 @@ class SentenceNetwork:
         return {**self.head_weights, **last}
 
     def __post_init__(self) -> None:
-        layers, own = {}, {f"{LAST_LAYER}kernel": self.kernel, f"{LAST_LAYER}bias": self.bias}
+        layers: dict[str, Floats] = {}
+        own = {f"{LAST_LAYER}kernel": self.kernel, f"{LAST_LAYER}bias": self.bias}
         for name, value in self.weights.items():
             (layers if name.startswith(_EMBEDDING) else own)[name.removeprefix(_EMBEDDING)] = value
         check_layers(_THE_NETWORK, layers)
