@@ -84,7 +84,7 @@ def settings_of(system: str, head: str, plan: Plan, corpus: Corpus) -> dict[str,
         "texts": fingerprint([*corpus.training.texts, *corpus.training.labels, *corpus.validation.texts]),
     }
     if head in HEADS:
-        settings["head_sizes"] = HEADS[head]().sizes()
+        settings["head_sizes"] = dataclasses.asdict(HEADS[head]())
     if system in NETWORKS:
         settings["embedding"] = _embedding_digest(system, plan)
     if system in TABLES:

