@@ -1,1 +1,1 @@
-"""Makes `head_en.safetensors`: see README.md."""
+"""Makes `meaning_en.safetensors` and `sentences.safetensors`: see README.md."""

@@ -1,6 +1,6 @@
-"""Make the pre-trained head of the package: it learns from open sentences what a large sentence encoder says they mean.
+"""Make what English words mean, and the sentence network beside it: both learn from open sentences what two sentence encoders say of them.
 
-python -m makers.sentences train TEXTS...
+python -m makers.sentences train TEXTS... --bge JAR
 """
 
 import argparse
@@ -11,22 +11,59 @@ from makers.command import Command
 
 
 def train(args: argparse.Namespace) -> None:
-    """Train the head on the files of a corpus, such as wikipedia.txt.bz2."""
-    from makers.sentences.learn import learn_head
-    from makers.teacher import Lessons
+    """Train table and network on files of sentences."""
+    from makers.sentences import learn, table
+    from makers.sentences.corpus import Vocabulary, draw_sentences
+    from makers.sentences.encoders import Teachers
+    from makers.sentences.lessons import FEW, Lessons
+    from makers.stage import Stage
+    from retvec_lite.model.meaning_file import MeaningFile
+    from retvec_lite.model.sentence_network import SENTENCES_FILE
+    from retvec_lite.terminal import watched
 
-    lessons = Lessons.of(args.texts, args.out.parent / "teacher", quick=args.quick)
-    file = args.out / "head_en.safetensors"
-    found = learn_head(lessons, args.out / "checkpoint.npz")
-    found.save(file)
-    print(f"{found.card['measured']}.\nWritten to {file}.")
+    start = args.start and MeaningFile.load(args.start)
+    with watched(True) as progress:
+        sentences = draw_sentences(args.texts, progress)[: FEW if args.quick else None]
+    lessons = Lessons(sentences, args.out / "teachers", Teachers(args.bge))
+
+    settings = {"sentences": lessons.digest, "words": table.SIZE}
+    vocabulary = Stage(args.out / "words.npz", settings).once(
+        lambda: Vocabulary.of(sentences, table.SIZE).arrays(), Vocabulary.from_arrays
+    )
+    rounds = [1, 1] if args.quick else [table.ROUNDS, learn.ROUNDS]
+    meaning = table.learn_table(lessons, vocabulary, start, args.out, rounds[0])
+    meaning.save(file := args.out / f"meaning_{table.LANGUAGE}.safetensors")
+    print(f"{meaning.card['method']}.\nWritten to {file}.")
+
+    network = learn.learn_network(lessons, meaning, args.out, rounds[1])
+    network.save(file := args.out / SENTENCES_FILE)
+    print(f"{network.card['measured']}.\nWritten to {file}.")
 
 
 def command() -> Command:
     """Declare the command line."""
     found = Command("sentences", __doc__)
     parser = found.add("train", train)
-    parser.add_argument("texts", nargs="+", type=Path, metavar="TEXTS", help="files of sentences, packed by bzip2")
+    parser.add_argument(
+        "texts",
+        nargs="+",
+        type=Path,
+        metavar="TEXTS",
+        help="UTF-8 files, also packed: .txt, a sentence or paragraph a line, or .tsv, English before the first tab",
+    )
+    parser.add_argument(
+        "--bge",
+        type=Path,
+        required=True,
+        metavar="JAR",
+        help="the encoder bge-small-en-v1.5: README.md says where it is from",
+    )
+    parser.add_argument(
+        "--start",
+        type=Path,
+        metavar="FILE",
+        help="what words mean to begin with, as `makers.meaning texts` makes it (default: noise)",
+    )
     return found
 
 
