@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retvec_lite.contract import BITS, Floats
+from retvec_lite.contract import BITS, EncoderConfig, Floats, bits, codepoints, words
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import LinearHead, PoolHead
-from retvec_lite.model.sentence_network import SentenceNetwork, on_grid
+from retvec_lite.model.reference_network import embed, head_logits
+from retvec_lite.model.sentence_network import SentenceNetwork, on_grid, packaged_sentences
 from retvec_lite.model.weight_files import safetensors_bytes
 
 
@@ -94,3 +96,29 @@ def test_a_truncated_file_is_refused_with_one_sentence(tmp_path: Path) -> None:
     file.write_bytes(tiny().to_bytes()[:-9])
     with pytest.raises(RetvecLiteError, match="is not a readable safetensors file"):
         SentenceNetwork.load(file)
+
+
+def test_the_packaged_one_lies_on_its_grid() -> None:
+    found = packaged_sentences()
+    assert packaged_sentences() is found, "read once"
+    assert (found.head, found.kernel.shape) == (PoolHead(hidden=256, blocks=1), (512, 256))
+    kernels = {name: value for name, value in found.weights.items() if name.endswith("/kernel")}
+    assert len(kernels) == 5 and all(np.array_equal(snap(value, FOUR_BITS), value) for value in kernels.values())
+    assert {"biases", "license", "measured", "method", "not_for", "teachers", "texts"} <= found.card.keys()
+    assert len(found.to_bytes()) < 1_100_000
+
+
+def test_the_packaged_one_knows_what_sentences_mean() -> None:
+    found, config = packaged_sentences(), EncoderConfig(max_words=16, max_chars=100)
+    weights = {**found.weights, "head/logits/kernel": found.kernel, "head/logits/bias": found.bias}
+
+    def said(text: str) -> Floats:
+        slots = words(codepoints(text, config.max_chars), config)
+        vector = head_logits(embed(bits(slots), weights), slots[:, 0] != 0, found.head, weights)
+        return vector / np.linalg.norm(vector)
+
+    asked = said("How do I get a refund?")
+    nearest = [
+        asked @ said(text) for text in ("I want my money back.", "How do i get a refnud", "It will rain tomorrow.")
+    ]
+    assert min(nearest[:2]) > nearest[2] + 0.2, nearest
