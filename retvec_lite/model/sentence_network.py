@@ -80,7 +80,10 @@ class SentenceNetwork:
             kernel: float32 `[dimension, classes]`.
             bias: float32 `[classes]`.
         """
-        last = {f"{LAST_LAYER}kernel": snap(self.kernel @ kernel, FOUR_BITS), f"{LAST_LAYER}bias": self.bias @ kernel + bias}
+        last = {
+            f"{LAST_LAYER}kernel": snap(self.kernel @ kernel, FOUR_BITS),
+            f"{LAST_LAYER}bias": self.bias @ kernel + bias,
+        }
         return {**self.head_weights, **last}
 
     def __post_init__(self) -> None:

@@ -76,9 +76,7 @@ class NetworkPart:
         settings = self._plan.settings
         return dataclasses.replace(settings, epochs=max(1, round(share * settings.epochs)))
 
-    def _fresh_network(
-        self, examples: Examples, settings: FitSettings, rng: np.random.Generator
-    ) -> TrainableNetwork:
+    def _fresh_network(self, examples: Examples, settings: FitSettings, rng: np.random.Generator) -> TrainableNetwork:
         data, head, embedding = self._plan.data, self._plan.head, self._plan.embedding
         classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
         weights = head.initial_weights(rng, inputs, classes, data.config.max_words)
