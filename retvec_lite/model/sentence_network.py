@@ -73,19 +73,6 @@ class SentenceNetwork:
         """The weights of its head but for the last layer, `head/...`."""
         return {name: value for name, value in self.weights.items() if not name.startswith(_EMBEDDING)}
 
-    def classifying(self, kernel: Floats, bias: Floats) -> dict[str, Floats]:
-        """Return the weights of the whole head of a classifier, whose last layer makes logits of sentence vectors.
-
-        Args:
-            kernel: float32 `[dimension, classes]`.
-            bias: float32 `[classes]`.
-        """
-        last = {
-            f"{LAST_LAYER}kernel": snap(self.kernel @ kernel, FOUR_BITS),
-            f"{LAST_LAYER}bias": self.bias @ kernel + bias,
-        }
-        return {**self.head_weights, **last}
-
     def __post_init__(self) -> None:
         layers: dict[str, Floats] = {}
         own = {f"{LAST_LAYER}kernel": self.kernel, f"{LAST_LAYER}bias": self.bias}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -26,12 +27,13 @@ _SCORED: Final = 500
 class NetworkPart:
     """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
-    It starts from random weights, or from the sentence network. Progress is told of "embedding words", and of the steps of all fits
+    It starts from random weights, but for those that `start` has. Progress is told of "embedding words", and of the steps of all fits
     together as "training".
     """
 
-    def __init__(self, plan: Plan, progress: Progress = silent) -> None:
+    def __init__(self, plan: Plan, progress: Progress = silent, start: Mapping[str, Floats] | None = None) -> None:
         self._plan = plan
+        self._start = start or {}
         self._progress = progress
         self._network: TrainableNetwork | None = None
         data = plan.data
@@ -81,8 +83,7 @@ class NetworkPart:
         classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
         weights = head.initial_weights(rng, inputs, classes, data.config.max_words)
         weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
-        if self._plan.sentences:
-            weights |= self._plan.sentences.head_weights
+        weights |= self._start
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:

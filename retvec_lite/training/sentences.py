@@ -6,6 +6,8 @@ import numpy as np
 from scipy.special import erf
 
 from retvec_lite.contract import Floats, Ints, bits
+from retvec_lite.model.grid import FOUR_BITS, snap
+from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.terminal import Progress, silent
 
@@ -14,16 +16,27 @@ _TEXTS_AT_ONCE: Final = 512
 """How many are computed together: matrices of so many rows fill the cores, and not the memory."""
 
 
+_TIES: Final = 1e-3
+"""How much the network's own order of directions counts, beside the mean variance of the texts: it decides where few texts do not."""
+
+
 class SentenceReader:
-    """Reads texts by a sentence network.
+    """Reads texts by a sentence network, and keeps the directions in which those of a training differ most.
 
     Args:
         network: its weights.
+        head: that of the classifier, which says how many directions.
         words: all words by id, int32 `[distinct words, word_length]`; row 0 is the empty word.
+        ids: word ids of the texts to learn from, int32 `[texts, max_words]`.
         progress: told of "embedding words".
+
+    Attributes:
+        layer: `head/vector/{kernel,bias}`, from the pooled words of a text to its vector; the kernel lies on the 4-bit grid.
     """
 
-    def __init__(self, network: SentenceNetwork, words: Ints, progress: Progress = silent) -> None:
+    def __init__(
+        self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints, progress: Progress = silent
+    ) -> None:
         self._network = network
         self._hidden = np.empty((len(words), network.head.hidden), np.float32)
         for start in range(0, len(words), _WORDS_AT_ONCE):
@@ -33,13 +46,29 @@ class SentenceReader:
             values = np.tanh(self._dense(values, "embedding/dense_2"))
             self._hidden[start : start + len(values)] = _gelu(self._dense(values, "head/word"))
             progress("embedding words", start + len(values), len(words))
+        self.layer = {"head/vector/kernel": network.kernel, "head/vector/bias": network.bias}
+        said = self.vectors(ids)
+        mean = said.mean(axis=0)
+        products = np.cov(said - mean, rowvar=False, bias=True).astype(np.float64)
+        ties = _TIES * products.trace() / len(products) / np.arange(1, len(products) + 1)
+        _, axes = np.linalg.eigh(products + np.diag(ties))
+        basis = axes[:, : -head.vector - 1 : -1].astype(np.float32)
+        self.layer = {
+            "head/vector/kernel": snap(network.kernel @ basis, FOUR_BITS),
+            "head/vector/bias": ((network.bias - mean) @ basis).astype(np.float32),
+        }
+
+    @property
+    def weights(self) -> dict[str, Floats]:
+        """The weights of a classifier's head but for the last layer, `head/...`."""
+        return {**self._network.head_weights, **self.layer}
 
     def vectors(self, ids: Ints) -> Floats:
-        """Return the vectors of texts, float32 `[texts, 256]`, by their word ids, int32 `[texts, max_words]` with zeros behind them."""
-        network = self._network
-        parts = [self._pooled(ids[start : start + _TEXTS_AT_ONCE]) for start in range(0, len(ids), _TEXTS_AT_ONCE)]
-        pooled = np.concatenate(parts) if parts else np.zeros((0, len(network.kernel)), np.float32)
-        found: Floats = pooled @ network.kernel + network.bias
+        """Return the vectors of texts, float32 `[texts, vector]`, by their word ids, int32 `[texts, max_words]` with zeros behind them."""
+        parts = [
+            self._pooled(ids[start : start + _TEXTS_AT_ONCE]) for start in range(0, max(len(ids), 1), _TEXTS_AT_ONCE)
+        ]
+        found: Floats = np.concatenate(parts) @ self.layer["head/vector/kernel"] + self.layer["head/vector/bias"]
         return found
 
     def _pooled(self, ids: Ints) -> Floats:

@@ -11,14 +11,14 @@ from scipy.optimize import minimize
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import FOUR_BITS, snap
-from retvec_lite.model.heads import LinearHead
+from retvec_lite.model.heads import LinearHead, PoolHead
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.beside import Beside
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
+from retvec_lite.training.plan import FEW, MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
 from retvec_lite.training.sentences import SentenceReader
 
 LINEAR, NETWORK = "linear", "network"
@@ -55,15 +55,19 @@ class Stack(NamedTuple):
 def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up.
 
-    Where the linear part reads what the sentence network says, its last layer is fitted with n-grams, and no network is trained.
+    Of few texts, the linear part reads what the sentence network says, and no network is trained; of more, one goes on from there.
     """
     data, head = plan.data, plan.head
-    trains = not isinstance(head, LinearHead) and not plan.reads_sentences
     everything = np.arange(len(data.clean))
+    sentences = _sentence_reader(plan, progress) if plan.sentences else None
+    read: Callable[[Ints], Floats] | None = sentences.vectors if sentences and plan.reads_sentences else None
+    trains = not read and not isinstance(head, LinearHead)
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
     beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
-    network = _network_part(plan, beside.tell) if trains else None
-    linear = LinearPart(plan, _vectors_of_texts(plan, progress), beside.report) if plan.buckets else None
+    network = _network_part(plan, sentences, beside.tell) if trains else None
+    if isinstance(head, LinearHead):
+        read = _mean_words(plan, progress)
+    linear = LinearPart(plan, read, beside.report) if plan.buckets else None
 
     # What each part says of texts that it has not seen. Cross-validated, the network learns from all texts meanwhile.
     parts: dict[str, HeldOutLogits] = {}
@@ -85,7 +89,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     }
 
     # One file: the last layers add up.
-    weights = dict(plan.embedding)
+    weights = {**plan.embedding, **(sentences.weights if sentences else {})}
     if whole:
         weights |= whole.weights
         factor = np.float32(factors[NETWORK])
@@ -95,8 +99,6 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     if linear:
         weights |= linear.model.scaled(factors[LINEAR]).weights
         weights |= plan.meaning.weights if plan.meaning else {}
-    if plan.reads_sentences and plan.sentences:
-        weights |= plan.sentences.classifying(weights["head/logits/kernel"], weights["head/logits/bias"])
     shifted = "ngrams/bias" if linear else "head/logits/bias"
     weights[shifted] = weights[shifted] + np.float32(shift)
 
@@ -111,23 +113,26 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     return Stack(together, weights, linear, facts)
 
 
-def _network_part(plan: Plan, progress: Progress) -> Part:
+def _sentence_reader(plan: Plan, progress: Progress) -> SentenceReader:
+    """Return the reader of a training, for directions in which some of its texts differ."""
+    assert plan.sentences is not None
+    assert isinstance(plan.head, PoolHead)
+    some = plan.data.clean_ids[:: -(-len(plan.data.clean) // FEW)]
+    return SentenceReader(plan.sentences, plan.head, plan.data.words, some, progress)
+
+
+def _network_part(plan: Plan, sentences: SentenceReader | None, progress: Progress) -> Part:
     # TensorFlow takes seconds to load, and few texts do without.
     from retvec_lite.training.network_part import NetworkPart
 
-    return NetworkPart(plan, progress)
+    return NetworkPart(plan, progress, sentences.weights if sentences else {})
 
 
-def _vectors_of_texts(plan: Plan, progress: Progress) -> Callable[[Ints], Floats] | None:
-    """Return what makes vectors of texts for the linear part, of their word ids; None where it reads none."""
-    words = plan.data.words
-    if plan.reads_sentences and plan.sentences:
-        return SentenceReader(plan.sentences, words, progress).vectors
-    if not isinstance(plan.head, LinearHead):
-        return None
+def _mean_words(plan: Plan, progress: Progress) -> Callable[[Ints], Floats]:
+    """Return what makes mean word vectors of texts, of their word ids."""
     from retvec_lite.training.network import embed_words
 
-    vectors = embed_words(words, plan.embedding, progress)
+    vectors = embed_words(plan.data.words, plan.embedding, progress)
     return lambda ids: mean_vectors(ids, vectors)
 
 

@@ -33,7 +33,7 @@ from retvec_lite.data.dataset import Dataset, split
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.heads import HeadSpec, PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
@@ -51,6 +51,8 @@ from retvec_lite.training.thresholds import decide
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
+_SENTENCE_VECTOR: Final = 64
+"""Numbers of a sentence vector in a classifier: as many as of what its words mean."""
 
 
 class Outcome(NamedTuple):
@@ -173,7 +175,7 @@ def choose_parts_of_file(
     count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]))
 
     # Words whose meaning there is room for. It is read beside n-grams, and gives way where it leaves them no room.
-    spec, meaning = sentences.head if sentences else None, None
+    spec, meaning = _sentence_head(sentences) if sentences else None, None
     if source:
         kilobytes = choose_meaning_kb(budget, data, request.head, count, len(others), spec)
         meaning, more = make_part(source, data, kilobytes, others, settings.seed)
@@ -198,9 +200,14 @@ def _plan(
     sentences: SentenceNetwork | None,
 ) -> Plan:
     """Return the plan; one that starts from the sentence network has its embedding, and n-grams beside it."""
-    start = sentences if sentences and buckets and head == sentences.head else None
+    start = sentences if sentences and buckets and head == _sentence_head(sentences) else None
     embedding = start.embedding_weights if start else budget.embedding
     return Plan(data, head, buckets, embedding, settings, meaning, facts, start)
+
+
+def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
+    """Return the head of classifiers that start from the sentence network."""
+    return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
 def choose_sentences(request: Request) -> SentenceNetwork | None:
