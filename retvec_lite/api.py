@@ -4,7 +4,6 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -73,7 +72,7 @@ def train(
         embedding: word embedding: a file, or raw for bits alone (default: the built-in one).
         ngram_kb: kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none).
         meaning: what words mean: a file of `python -m makers.meaning`, or none (default: the built-in one if a fifth of the texts are
-            in its language); n-grams read it too, and it is left out where it does not help.
+            in its language); it is read beside n-grams.
         languages: other languages that the classifier shall know besides that of the texts, such as de,es,fr (in Python a list), by what
             words mean.
         max_kb: most kilobytes (1,000 bytes) of a file with integer weights, in every format, which head and n-grams are chosen to fit,
@@ -94,7 +93,7 @@ def train(
 
     Raises:
         RetvecLiteError: for data that cannot be trained on, or an option out of range.
-        ModuleNotFoundError: when TensorFlow is not installed.
+        ModuleNotFoundError: when a package of the extra `train` is not installed.
 
     Example:
         >>> import retvec_lite as rl
@@ -109,14 +108,9 @@ def train(
     request = read_request(given)
     if out is not None:
         require_room(out, _ROOM)
-    from retvec_lite.model import LOADING, load_tensorflow
+    from retvec_lite.training.train import fit_classifier
 
     with watched(progress) as report:
-        if "tensorflow" not in sys.modules:
-            report(LOADING, 0, 0)
-        load_tensorflow()
-        from retvec_lite.training.train import fit_classifier
-
         if out is None:
             return Classifier(*fit_classifier(request, progress=report))
         # Opened before the training: a place that cannot be written must not cost a result.

@@ -137,7 +137,7 @@ class Trained:
 
     @checked
     def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Draw the accuracy on held-out texts against the number of training texts, without the network.
+        """Draw the accuracy on held-out texts against the number of training texts, without the network if one was trained.
 
         A curve that still climbs says that more texts would help.
 
@@ -158,7 +158,12 @@ class Trained:
             raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
         refuse_existing(path, force)
         score = "micro F1" if self.model.multi_label else "accuracy"
-        plot_learning_curve(points, path, f"{self.training['data']}: without the network", score)
+        plot_learning_curve(points, path, f"{self.training['data']}{_without_network(self.training)}", score)
+
+
+def _without_network(facts: Mapping[str, Any]) -> str:
+    """Return what a title adds to a learning curve: whether the classifier has a part that its curve leaves out."""
+    return " (without the network)" if facts.get("epochs") else ""
 
 
 def summary(model: TrainedModel) -> str:
@@ -215,7 +220,7 @@ def summary(model: TrainedModel) -> str:
     if facts.get("learning_curve"):
         curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
         numbers = ("training texts", names[score])
-        parts.append(Table("Would more texts help? (without the network)", numbers, curve, frozenset(numbers)))
+        parts.append(Table(f"Would more texts help?{_without_network(facts)}", numbers, curve, frozenset(numbers)))
     if facts.get("confusions"):
         rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"]]
         columns = ("expected", "predicted", "texts")

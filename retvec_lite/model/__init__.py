@@ -1,10 +1,12 @@
 """The model: heads, weight files, and the network in NumPy and in TensorFlow."""
 
 import os
+import sys
 from typing import Final
 
-LOADING: Final = "Loading TensorFlow, which takes some seconds."
-"""What is told before `load_tensorflow`."""
+from retvec_lite.terminal import Progress, silent
+
+_LOADING: Final = "Loading TensorFlow, which takes some seconds."
 
 
 def import_tensorflow() -> None:
@@ -20,14 +22,16 @@ def import_tensorflow() -> None:
         import tensorflow  # noqa: F401 - later imports find it loaded
 
 
-def load_tensorflow() -> None:
-    """Import TensorFlow and discard its startup messages about CUDA and oneDNN.
+def load_tensorflow(progress: Progress = silent) -> None:
+    """Import TensorFlow, tell so unless that is done, and discard its startup messages about CUDA and oneDNN.
 
     Raises:
         ModuleNotFoundError: when TensorFlow is not installed.
     """
     from retvec_lite.runtime.interpreters import silent_standard_error
 
+    if "tensorflow" not in sys.modules:
+        progress(_LOADING, 0, 0)
     import_tensorflow()
     with silent_standard_error():
         import tensorflow as tf

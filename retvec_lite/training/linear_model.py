@@ -20,8 +20,8 @@ from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS, MOST_CODEBOOKS, PRIME
 from retvec_lite.training.linear_features import Features, Matrix
 
-_SENTENCE_LENGTH: Final = 0.5
-_MEAN_LENGTH: Final = 0.2
+SENTENCE_LENGTH: Final = 0.5
+MEAN_LENGTH: Final = 0.2
 """Length of a typical vector of the sentence network, and of a mean word vector, beside n-grams, whose length is 1: n-grams lead."""
 _DIRECTIONS: Final = 64
 """Principal components of these vectors that are read: all of them are no better, and take twice the time."""
@@ -103,6 +103,7 @@ def fit_linear(
     seed: int,
     softmax: bool = False,
     weighing: Weighing = USUAL,
+    vector_length: float = MEAN_LENGTH,
     weights: Floats | None = None,
     text_weights: Floats | None = None,
 ) -> LinearModel:
@@ -116,7 +117,7 @@ def fit_linear(
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.vectors is not None:
         centre = features.vectors.mean(axis=0)
-        basis = _main_directions(features.vectors - centre, _SENTENCE_LENGTH if softmax else _MEAN_LENGTH)
+        basis = _main_directions(features.vectors - centre, vector_length)
         scaled = sparse.hstack([scaled, (features.vectors - centre) @ basis])
     if features.meaning is not None:
         scaled = sparse.hstack([scaled, length * features.meaning])

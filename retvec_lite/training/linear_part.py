@@ -23,7 +23,16 @@ from retvec_lite.training.linear_features import (
     count_hashes,
     fold_counts,
 )
-from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, choose_codebooks, fit_linear, squeeze
+from retvec_lite.training.linear_model import (
+    MEAN_LENGTH,
+    RARE,
+    SENTENCE_LENGTH,
+    USUAL,
+    LinearModel,
+    choose_codebooks,
+    fit_linear,
+    squeeze,
+)
 from retvec_lite.training.plan import FEW, MANY, Fit, HeldOutLogits, Plan, held_out_logits
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
@@ -94,7 +103,7 @@ class LinearPart:
         data, settings = plan.data, plan.settings
         self._data, self._buckets, self._meaning, self._settings = data, plan.buckets, plan.meaning, settings
         self._vectors, self._progress = vectors, progress
-        self._sentences = plan.sentences is not None
+        self._sentences = plan.reads_sentences
         self._refit = data.refit and settings.refit
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
@@ -240,6 +249,7 @@ class LinearPart:
             seed=settings.seed,
             softmax=self.is_softmax,
             weighing=RARE if self._rare_lead else USUAL,
+            vector_length=SENTENCE_LENGTH if self._sentences else MEAN_LENGTH,
         )
         if read.config.codebooks:
             totals = features.counts.totals()

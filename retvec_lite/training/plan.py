@@ -116,11 +116,11 @@ def recommended(
         defaults |= {"learning_rate": 3e-3, "epochs": 8}
     elif texts <= FEW:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
+    else:
+        defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     if texts <= FEW:
         copies = min(FitSettings.copies, _FEWEST_COPIES // texts)
         defaults |= {"linear_copies": max(FitSettings.linear_copies, copies)}
-    else:
-        defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     if multi_label:
         defaults |= {"class_weights": "none"}
     found = FitSettings(**{**defaults, **chosen})

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.model import load_tensorflow
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import LinearHead, PoolHead
 from retvec_lite.terminal import Progress, silent
@@ -62,6 +63,9 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     sentences = _sentence_reader(plan, progress) if plan.sentences else None
     read: Callable[[Ints], Floats] | None = sentences.vectors if sentences and plan.reads_sentences else None
     trains = not read and not isinstance(head, LinearHead)
+    if not plan.reads_sentences:
+        # It embeds words, and takes seconds to load.
+        load_tensorflow(progress)
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
     beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
     network = _network_part(plan, sentences, beside.tell) if trains else None
@@ -122,7 +126,6 @@ def _sentence_reader(plan: Plan, progress: Progress) -> SentenceReader:
 
 
 def _network_part(plan: Plan, sentences: SentenceReader | None, progress: Progress) -> Part:
-    # TensorFlow takes seconds to load, and few texts do without.
     from retvec_lite.training.network_part import NetworkPart
 
     return NetworkPart(plan, progress, sentences.weights if sentences else {})

@@ -10,7 +10,7 @@ from synonyms import synonyms
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 from retvec_lite.model.heads import PoolHead
-from retvec_lite.training import stacking
+from retvec_lite.training import network_part, stacking
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
@@ -64,8 +64,8 @@ def crossed() -> Crossed:
         return make
 
     with pytest.MonkeyPatch.context() as patch:
-        for kind in (NetworkPart, LinearPart):
-            patch.setattr(stacking, kind.__name__, keep(kind))
+        for module, kind in ((network_part, NetworkPart), (stacking, LinearPart)):
+            patch.setattr(module, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
         found = train(tiny_dataset(12), embedding=embedding, settings=QUICK, progress=progress)
     return Crossed(found, dict(told), made["NetworkPart"], made["LinearPart"])
@@ -74,7 +74,7 @@ def crossed() -> Crossed:
 @pytest.fixture(scope="session")
 def linear_alone() -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stacking, "NetworkPart", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
+        patch.setattr(network_part, "NetworkPart", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
         return train(tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), settings=QUICK)
 
 

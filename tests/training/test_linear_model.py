@@ -172,9 +172,9 @@ def test_features_can_be_chosen_and_joined() -> None:
     whole = features_of(ODD, words=True)
     parts = whole[np.arange(3)].joined([whole[np.array([3, 4])], whole[np.arange(5, len(ODD))]])
     assert (parts.counts.matrix() != whole.counts.matrix()).nnz == 0
-    np.testing.assert_array_equal(parts.means, whole.means)
+    np.testing.assert_array_equal(parts.vectors, whole.vectors)
     alone = features_of(ODD, words=False)
-    assert alone[np.arange(2)].joined([alone]).means is None
+    assert alone[np.arange(2)].joined([alone]).vectors is None
 
 
 # --- softmax regression -----------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """What words mean, in a training: the language, the words that are kept, texts as the file reads them, and only where it helps."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,14 @@ from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.classifier import Classifier
-from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
-from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training import languages, linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import choose_language, language_shares
-from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, count_words, make_part
-from retvec_lite.training.plan import Plan
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.train import Outcome
 
@@ -216,45 +211,9 @@ def test_codebooks_of_ngrams_read_it_beside_them(
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
     fitter = linear_of(synonym_data, meaning=synonym_part)
     logits = fitter.learn()
-    assert fitter.reads_meaning and fitter.config.codebooks == 1
+    assert fitter.config.codebooks == 1
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
     assert synonym_data.scheme.score(logits[0.0], synonym_data.held_out.truth) > 0.9
-
-
-class Judged(LinearPart):
-    """Its scores are given: the share of right answers with meaning, and without."""
-
-    shares = (1.0, 1.0)
-
-    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> dict[float, Floats]:
-        truth, classes = self._data.held_out.truth, len(self._data.labels)
-        self.model = self._solve(np.arange(len(self._data.clean)))
-        right = self.shares[not self.reads_meaning]
-        answer = np.where(np.arange(len(truth)) < right * len(truth), truth, (truth + 1) % classes)
-        return {rate: np.eye(classes, dtype=np.float32)[answer] for rate in self._data.held_out.ids}
-
-
-@pytest.mark.parametrize(
-    ("shares", "kept"), [((0.9, 0.5), True), ((0.9, 0.9), True), ((0.9, 0.92), True), ((0.5, 0.9), False)]
-)
-def test_it_is_left_out_where_held_out_texts_are_clearly_better_off_without(
-    synonym_data: TrainingData, synonym_part: MeaningPart, shares: tuple[float, float], kept: bool
-) -> None:
-    fitter = Judged(Plan(synonym_data, LinearHead(), 256, {}, QUICK, synonym_part))
-    fitter.shares = shares
-    fitter.learn()
-    assert fitter.reads_meaning == kept == ("meaning/projection" in fitter.model.weights)
-    assert fitter.is_softmax, "the model that was judged, with or without"
-
-
-def test_the_report_says_why_there_is_none(monkeypatch: Any) -> None:
-    monkeypatch.setattr(Judged, "shares", (0.2, 1.0))
-    monkeypatch.setattr("retvec_lite.training.stacking.LinearPart", Judged)
-    trained = trained_on(tiny_dataset(12))
-    facts = trained.model.training["meaning"]
-    assert not facts["used"] and facts["left_out"] == "held-out texts are better off without"
-    assert trained.model.meaning is None and "meaning/rows" not in trained.model.weights
-    assert "It does not know what words mean: held-out" in str(Classifier(trained.model, trained.validation))
 
 
 def test_a_file_without_room_for_it_has_none() -> None:
@@ -262,8 +221,11 @@ def test_a_file_without_room_for_it_has_none() -> None:
     with pytest.raises(RetvecLiteError, match=r"Raise --max-kb \(max_kb\) to \d+") as refused:
         trained_on(data, ngram_kb=90, meaning="none", max_kb=100)
     least = int(str(refused.value).partition("(max_kb) to ")[2].partition(",")[0])
-    model = trained_on(data, ngram_kb=90, max_kb=least + 15).model
-    assert model.meaning is None and model.training["meaning"]["left_out"] == "the file has no room for it"
+    trained = trained_on(data, ngram_kb=90, max_kb=least + 15)
+    model, facts = trained.model, trained.model.training["meaning"]
+    assert not facts["used"] and facts["left_out"] == "the file has no room for it"
+    assert model.meaning is None and "meaning/rows" not in model.weights
+    assert "It does not know what words mean: the file has no" in str(Classifier(model, trained.validation))
 
 
 @pytest.mark.parametrize(
