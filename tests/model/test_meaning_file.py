@@ -55,10 +55,13 @@ def test_a_word_of_thirty_two_bytes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(after.vectors, file.vectors)
 
 
-def test_english_is_packaged() -> None:
-    found = packaged_meaning("en")
-    assert found is not None and found.codes.shape == (len(found.words), 32) and len(found.words) > 39_000
-    assert found.vectors.shape == (len(found.words), 128) and "biases" in found.card
+def test_packaged_languages_go_together() -> None:
+    """Of those that a text may be in, any others may be asked for."""
+    files = [packaged_meaning(language) for language in packaged_languages()]
+    assert len(files) == 23 and {file.space for file in files if file} == {"sentences-1"}
+    for file, language in zip(files, packaged_languages(), strict=True):
+        assert file is not None and file.language == language and "biases" in file.card
+        assert file.codes.shape[1] == (32 if language == "en" else 16) and len(file.words) > 9_000
 
 
 def test_translations_are_kept(tmp_path: Path) -> None:
