@@ -15,12 +15,15 @@ UNSEEN = {"alarm": "awaken", "music": "melody", "weather": "drizzle", "other, ðŸ
 
 @functools.cache
 def synonyms(language: str = "en") -> MeaningFile:
-    """Return the file. A label's words have the same numbers, fillers none; a thousand other words have numbers of their own."""
+    """Return the file. A label's words have the same numbers, fillers none; a thousand other words share fifty others.
+
+    So codes that fit texts are exact: there are fewer different words than codes, and than directions that are kept.
+    """
     rng = np.random.default_rng(7)
     groups = [[UNSEEN[label], *(word for word in WORDS[label] if word.isascii())] for label in WORDS]
     others = ["".join(2 * "bcdfghjklm"[int(digit)] for digit in f"{place:04}") for place in range(1000)]
     words = [*FILLERS, *(word for group in groups for word in group), *others]
-    codes = rng.integers(8, 256, (len(words), 16)).astype(np.uint8)
+    codes = np.resize(rng.integers(8, 256, (50, 16)).astype(np.uint8), (len(words), 16))
     codes[: len(FILLERS)] = 0
     for number, group in enumerate(groups, start=1):
         codes[[words.index(word) for word in group]] = number
