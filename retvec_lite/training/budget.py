@@ -120,19 +120,19 @@ def choose_parts(
     head: str,
     count: Callable[[], int],
     meaning: MeaningConfig | None = None,
-    pretrained: HeadSpec | None = None,
+    start: HeadSpec | None = None,
 ) -> tuple[HeadSpec, int]:
     """Return the head, and how many buckets of n-grams there is room for beside it and a table of what words mean.
 
     Args:
         budget: of the file.
         data: the texts.
-        head: its name, or "auto". Then a `pretrained` head comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many
+        head: its name, or "auto". Then the head to `start` from comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many
             languages with many labels are better off with `pool` as well: the bytes that it saves are worth more as codebooks
             (docs/benchmarks.md). What does not fit gives way to a smaller head.
         count: counts the different n-grams of the texts, which takes time.
         meaning: the table of what words mean, if any.
-        pretrained: the pre-trained head, if any.
+        start: the head of the sentence network, if training starts from it.
 
     Raises:
         RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
@@ -148,7 +148,7 @@ def choose_parts(
                 usual = PoolHead.name
         heads = _SMALLER[_SMALLER.index(usual) :]
     needed = {}
-    for spec in (*([pretrained] if pretrained else []), *(HEADS[name]() for name in heads)):
+    for spec in (*([start] if start else []), *(HEADS[name]() for name in heads)):
         buckets = budget.buckets(spec, meaning)
         if isinstance(spec, LinearHead) and not buckets:
             continue
@@ -175,13 +175,13 @@ def choose_meaning_kb(
     head: str,
     count: Callable[[], int],
     others: int = 0,
-    pretrained: HeadSpec | None = None,
+    start: HeadSpec | None = None,
 ) -> int:
     """Return how many kilobytes (1,000 bytes) what words mean gets beside a head, with words of so many other languages.
 
     Arguments as of `choose_parts`: few texts cannot use all buckets.
     """
-    spec = pretrained or HEADS[_usual_head(data) if head == "auto" else head]()
+    spec = start or HEADS[_usual_head(data) if head == "auto" else head]()
     room = budget.ngram_room(spec)
     buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)

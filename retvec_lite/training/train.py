@@ -112,9 +112,9 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 def make_plan(request: Request, fixed: FitSettings | None = None, progress: Progress = silent) -> Plan:
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     training, held_out = divide(request, fixed.seed if fixed else request.seed)
-    sentences = choose_sentences(request)
-    settings = fixed or settings_for(training, request, bool(sentences) and len(training) <= FEW)
     language = choose_language(request.meanings, training.texts, request)
+    sentences = choose_sentences(request, training, language)
+    settings = fixed or settings_for(training, request, bool(sentences) and len(training) <= FEW)
     others = other_languages(language.source, request.languages)
     data = make_examples(
         training,
@@ -210,11 +210,17 @@ def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
     return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
-def choose_sentences(request: Request) -> SentenceNetwork | None:
-    """Return the sentence network, from which every training starts unless a part of it is asked for that it does not have."""
-    usual = request.head == "auto" and request.epochs is None and not request.training.multi_label
-    known = request.embedding
-    return packaged_sentences() if usual and known and known.digest == load_default_embedding().digest else None
+def choose_sentences(request: Request, texts: Dataset, language: Language) -> SentenceNetwork | None:
+    """Return the sentence network to start from; None where something is asked for that it does not have.
+
+    What it says helps few texts of any language. With many, networks learn from their own texts, and one that knows English helps English.
+    """
+    known, source = request.embedding, language.source
+    usual = request.head == "auto" and request.epochs is None and not texts.multi_label
+    suits = len(texts) <= FEW or (source is not None and source.language == SentenceNetwork.language)
+    if not (usual and suits and known and known.digest == load_default_embedding().digest):
+        return None
+    return packaged_sentences()
 
 
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
