@@ -216,7 +216,7 @@ def choose_sentences(request: Request, texts: Dataset, language: Language) -> Se
     What it says helps few texts of any language. With many, networks learn from their own texts, and one that knows English helps English.
     """
     known, source = request.embedding, language.source
-    usual = request.head == "auto" and request.epochs is None and not texts.multi_label
+    usual = request.head == "auto" and request.epochs is None and request.ngram_kb != 0 and not texts.multi_label
     suits = len(texts) <= FEW or (source is not None and source.language == SentenceNetwork.language)
     if not (usual and suits and known and known.digest == load_default_embedding().digest):
         return None

@@ -256,16 +256,16 @@ def test_one_flipped_byte_in_an_array_is_noticed(
     assert missed == []
 
 
-def test_every_head_is_matched_to_its_weights() -> None:
-    for folder in FOLDERS:
-        classifier = verify_module.load_trained_model(packages() / f"{folder}.safetensors")
-        for package in (packages() / folder).glob("*.mlpackage"):
-            matches = match_constants(program_constants(Program(package)), classifier.weights)
-            bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}
-            assert bits == {int(package.stem.removeprefix("classifier-float").removeprefix("classifier-int"))}
-            for name, match in matches.items():
-                assert match.bits == 32 or not name.startswith("ngrams/")
-                assert match.values.shape == classifier.weights[name].shape
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_head_is_matched_to_its_weights(folder: str) -> None:
+    classifier = verify_module.load_trained_model(packages() / f"{folder}.safetensors")
+    for package in (packages() / folder).glob("*.mlpackage"):
+        matches = match_constants(program_constants(Program(package)), classifier.weights)
+        bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}
+        assert bits == {int(package.stem.removeprefix("classifier-float").removeprefix("classifier-int"))}
+        for name, match in matches.items():
+            assert match.bits == 32 or not name.startswith("ngrams/")
+            assert match.values.shape == classifier.weights[name].shape
 
 
 def test_weights_are_found_in_any_arrangement_and_others_are_not() -> None:

@@ -1,0 +1,215 @@
+"""The sentence network in a training: what it says of texts, who starts from it, and that files compute what the training measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from fitted import asked, train
+from light import loaded_after
+from sklearn.metrics import roc_auc_score
+from tiny_data import FILLERS, WORDS
+
+from retvec_lite.classifier import Classifier
+from retvec_lite.contract import EncoderConfig, Floats, bits
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.model.reference_network import Reference, embed, head_logits
+from retvec_lite.model.sentence_network import packaged_sentences
+from retvec_lite.training import budget, linear_part, network_part, plan, sentences
+from retvec_lite.training import train as trainer
+from retvec_lite.training.plan import FitSettings, Plan
+from retvec_lite.training.reading import TextReader
+from retvec_lite.training.sentences import SentenceReader
+from retvec_lite.training.train import Outcome
+
+FOOD = (
+    "I would like a pizza",
+    "The soup needs salt",
+    "She bakes bread every morning",
+    "Fresh tomatoes and cheese",
+    "What is for dinner?",
+)
+TRAVEL = (
+    "My flight was late",
+    "The train leaves at noon",
+    "We booked a hotel in Rome",
+    "Where is the airport?",
+    "A bus ticket please",
+)
+UNSEEN_FOOD = (
+    "a bowl of noodles with chicken",
+    "the steak is overcooked",
+    "pour me some orange juice",
+    "chocolate cake recipe",
+)
+UNSEEN_TRAVEL = (
+    "the ferry to the island was cancelled",
+    "our luggage got lost",
+    "visit Paris next summer",
+    "rent a car for the trip",
+)
+DATA = Dataset(FOOD + TRAVEL, ("food",) * len(FOOD) + ("travel",) * len(TRAVEL))
+UNSEEN = Dataset(UNSEEN_FOOD + UNSEEN_TRAVEL, ("food",) * len(UNSEEN_FOOD) + ("travel",) * len(UNSEEN_TRAVEL))
+
+
+# --- what it says -----------------------------------------------------------------------------------------------------
+
+
+def generated_texts() -> list[str]:
+    """Texts of every number of words that fits and of more, in many scripts, among empty ones."""
+    rng, words = (
+        np.random.default_rng(4),
+        [*FILLERS, *(word for group in WORDS.values() for word in group), "🙂", "x" * 40],
+    )
+    texts = [" ".join(rng.choice(words, count)) for count in range(12) for _ in range(3)]
+    return ["", " ", "\n", *texts, "wake", *[""] * 5]
+
+
+@pytest.mark.parametrize("at_once", [3, 4096], ids=["in parts", "together"])
+def test_it_says_what_the_reference_does(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(sentences, "_WORDS_AT_ONCE", at_once)
+    monkeypatch.setattr(sentences, "_TEXTS_AT_ONCE", at_once)
+    network, texts = packaged_sentences(), generated_texts()
+    reader = TextReader(texts, EncoderConfig(max_chars=64, max_words=8))
+    ids, told = reader.word_ids(texts), []
+    assert (ids > 0).sum(axis=1).tolist().count(0) >= 8 and (ids > 0).all(axis=1).any()
+    found = SentenceReader(network, reader.words, lambda *step: told.append(step)).vectors(ids)
+    weights = {**network.weights, "head/logits/kernel": network.kernel, "head/logits/bias": network.bias}
+    words = embed(bits(reader.words), weights)
+    expected = np.stack([head_logits(words[row], row > 0, network.head, weights) for row in ids])
+    assert found.dtype == np.float32 and np.abs(expected).max() > 0.5
+    np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
+    assert {what for what, _, _ in told} == {"embedding words"} and told[-1][1:] == (len(reader.words),) * 2
+
+
+def test_no_texts_have_no_vectors() -> None:
+    reader = TextReader(["wake me"], EncoderConfig())
+    found = SentenceReader(packaged_sentences(), reader.words).vectors(np.zeros((0, 16), np.int32))
+    assert found.shape == (0, 256)
+
+
+# --- few texts --------------------------------------------------------------------------------------------------------
+
+
+def usual(data: Dataset = DATA, validation: Dataset | None = None, **options: Any) -> Outcome:
+    """Train with the embedding of the package, unless another one is asked for."""
+    return train(data, validation, **{"embedding": "default", **options})
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[float, Floats]:
+    """What the training of `trained` measured: the logits of its validation texts by share of mistyped words."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def trained(measured: dict[float, Floats]) -> Outcome:
+    plain = trainer.decide
+
+    def decide(logits: Mapping[float, Floats], *others: Any) -> Any:
+        measured.update(logits)
+        return plain(logits, *others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "decide", decide)
+        patch.setattr(network_part, "NetworkPart", lambda *_: pytest.fail("no network may be trained"))
+        return usual(validation=UNSEEN)
+
+
+def test_few_texts_train_no_network(trained: Outcome) -> None:
+    model, known = trained.model, packaged_sentences()
+    facts = model.training
+    assert facts["sentences"] and facts["epochs"] == facts["best_epoch"] == 0 and set(facts["factors"]) == {"linear"}
+    assert model.head == known.head and model.embedding == {"name": "sentences", "card": known.card}
+    for name, value in known.weights.items():
+        np.testing.assert_array_equal(model.weights[name], value, name)
+    told = str(Classifier(model, trained.validation))
+    assert "Would more texts help?\n" in told and "without the network" not in told and "epochs" not in told
+
+
+def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:
+    travel = Classifier(trained.model).probabilities(UNSEEN.texts)[:, 1]
+    assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.9
+
+
+def test_answers_are_those_that_the_training_measured(trained: Outcome, measured: dict[float, Floats]) -> None:
+    """But for rounding: the last layer is multiplied with that of the sentence network, and lies on a grid of 8 bits."""
+    expected = measured[0.0] - measured[0.0].mean(axis=1, keepdims=True)
+    assert np.abs(expected).max() > 0.5
+    reference, engine = Reference(trained.model), Classifier(trained.model)
+    for answers in (reference.probabilities, engine.probabilities):
+        logits = np.log(answers(list(UNSEEN.texts)))
+        np.testing.assert_allclose(logits - logits.mean(axis=1, keepdims=True), expected, atol=0.05)
+    assert trained.validation[0.0].accuracy == engine.evaluate(UNSEEN, typos=()).accuracy
+
+
+def test_few_texts_load_no_tensorflow() -> None:
+    code = f"""
+import retvec_lite as rl
+classifier = rl.train({list(DATA.texts)!r}, {list(DATA.labels)!r}, meaning="none")
+assert classifier.predict("Fresh tomatoes and cheese", top=1)[0].label == "food"
+"""
+    assert not {"tensorflow", "keras", "ai_edge_litert"} & set(loaded_after(code))
+
+
+# --- who starts from it -----------------------------------------------------------------------------------------------
+
+
+def planned(data: Dataset = DATA, **options: Any) -> Plan:
+    return trainer.make_plan(asked(data, meaning="none", **options))
+
+
+def test_texts_start_from_it_unless_another_network_is_asked_for() -> None:
+    found = planned()
+    assert found.sentences is packaged_sentences() and found.reads_sentences and found.head == found.sentences.head
+    assert planned(max_kb=2_000).sentences
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 2},
+        {"head": "pool"},
+        {"head": "cnn"},
+        {"head": "linear"},
+        {"embedding": "raw"},
+        {"ngram_kb": 0},
+        {"max_kb": 430},
+    ],
+    ids=str,
+)
+def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
+    found, without = planned(**options), packaged_sentences()
+    assert found.sentences is None and not found.reads_sentences
+    assert found.head != without.head
+    assert not any(np.array_equal(value, without.weights[name]) for name, value in found.embedding.items())
+
+
+def test_texts_with_several_labels_train_their_own() -> None:
+    several = Dataset(DATA.texts, ("food|late", *DATA.labels[1:-1], "late"), multi_label=True)
+    assert planned(several).sentences is None
+
+
+def test_a_network_of_ones_own_reads_as_many_copies_as_ever() -> None:
+    assert planned(ngram_kb=0).settings.copies == FitSettings.copies
+
+
+@pytest.fixture(scope="module")
+def many() -> Outcome:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (plan, trainer, budget, linear_part):
+            patch.setattr(module, "FEW", 5)
+        return usual(settings=FitSettings(epochs=3, copies=2, batch_size=4))
+
+
+def test_more_texts_train_a_network_that_starts_from_it(many: Outcome) -> None:
+    model, known = many.model, packaged_sentences()
+    facts = model.training
+    assert facts["sentences"] and facts["epochs"] == 3 and set(facts["factors"]) == {"linear", "network"}
+    assert model.head == known.head and model.embedding["name"] == "sentences"
+    for name, value in known.embedding_weights.items():
+        np.testing.assert_array_equal(model.weights[name], value, name)
+    for name in ("head/word/kernel", "head/block_0/pointwise/kernel"):
+        together = np.corrcoef(known.weights[name].ravel(), model.weights[name].ravel())[0, 1]
+        assert 0.8 < together < 1.0, (name, together)
+    assert "Would more texts help? (without the network)" in str(Classifier(model, many.validation))
