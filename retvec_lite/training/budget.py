@@ -150,7 +150,8 @@ def choose_parts(
     needed = {}
     for spec in (*([start] if start else []), *(HEADS[name]() for name in heads)):
         buckets = budget.buckets(spec, meaning)
-        if isinstance(spec, LinearHead) and not buckets:
+        # These two are nothing without n-grams.
+        if (spec == start or isinstance(spec, LinearHead)) and not buckets:
             continue
         needed[spec] = budget.largest_file(budget.shapes(spec, meaning, buckets))
         if needed[spec] <= 1000 * budget.max_kb:
