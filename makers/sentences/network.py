@@ -12,7 +12,7 @@ from makers.stage import Arrays
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize
-from retvec_lite.model.head_graph import Tensors, dense, scan_lstm, text_features, word_features
+from retvec_lite.model.head_graph import Tensors, dense, gelu, scan_lstm, text_features, word_features
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.network_graph import embed_bits
@@ -38,6 +38,14 @@ _COPIES: Final = 0.6
 _WORDS_STEP: Final = 1024
 """The distinct words of a batch are padded to a multiple of this, because XLA compiles the embedding for each size."""
 _PREDICTED: Final = 500
+_LARGEST: Final = 3.0
+_EXCESS: Final = 0.02
+"""What hidden numbers above this cost, by their squares, in words of any script: English alone would let them grow tenfold in scripts that it
+never sees, and the engine rounds numbers to 1/32,767 of the largest beside them."""
+_FOREIGN: Final = 1024
+"""Such words in a step."""
+_SCRIPT: Final = 48
+"""Code points of a block that the letters of such a word come from."""
 _OF_WORDS: Final = ("embedding/", "head/word/")
 """What the weights are called that read each word by itself."""
 SUMS: Final = "sums"
@@ -114,7 +122,7 @@ class NetworkTrainer:
         self._steps, self._done = steps, 0
         words, ids = tf.TensorSpec([None, embedding.word_length], tf.int32), tf.TensorSpec([None, None], tf.int32)
         read = [words, ids, tf.TensorSpec([None, sums.shape[0]])]
-        learned = [*read, tf.TensorSpec([None, width]), tf.TensorSpec([2], tf.int32)]
+        learned = [*read, tf.TensorSpec([None, width]), tf.TensorSpec([2], tf.int32), words]
         self._step = tf.function(self._learn, input_signature=learned, autograph=False)
         self._predict = tf.function(self._answers, input_signature=read, autograph=False)
 
@@ -131,7 +139,8 @@ class NetworkTrainer:
             reading = readings[int(rng.random() < _COPIES)]
             self._optimizer.learning_rate.assign(rate_at(self._done, self._steps, _RATE, _WARM_UP))
             seed = np.array([0, self._done], np.int32)
-            losses.append(float(self._step(*_local(reading, rows), wanted[rows], seed)))
+            foreign = foreign_words(rng, _FOREIGN, reading.words.shape[1])
+            losses.append(float(self._step(*_local(reading, rows), wanted[rows], seed, foreign)))
             self._done += 1
         return float(np.mean(losses)) if losses else float("nan")
 
@@ -182,15 +191,41 @@ class NetworkTrainer:
         return Answers(features, alone, tf.math.l2_normalize(alone + tf.matmul(sums, weights[SUMS]), axis=1))
 
     def _learn(
-        self, words: tf.Tensor, ids: tf.Tensor, sums: tf.Tensor, wanted: tf.Tensor, seed: tf.Tensor
+        self,
+        words: tf.Tensor,
+        ids: tf.Tensor,
+        sums: tf.Tensor,
+        wanted: tf.Tensor,
+        seed: tf.Tensor,
+        foreign: tf.Tensor,
     ) -> tf.Tensor:
         with tf.GradientTape() as tape:
             found = self._answers(words, ids, sums, seed)
             loss = distance(found.both, wanted)
             loss += _ALONE * distance(tf.math.l2_normalize(found.alone, axis=1), wanted)
+            loss += _EXCESS * self._excess(foreign)
         variables = list(self._variables.values())
         self._optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
         return loss
+
+    def _excess(self, words: tf.Tensor) -> tf.Tensor:
+        """Return how far the hidden numbers of the embedding of words are above the largest that cost nothing: a scalar."""
+        hidden = word_bits(words[:, None])[:, 0]
+        total = tf.zeros([])
+        for layer in range(2):
+            name = f"embedding/dense_{layer}"
+            kernel = fake_quantize(tf.convert_to_tensor(self._variables[f"{name}/kernel"]))
+            hidden = gelu(tf.matmul(hidden, kernel) + self._variables[f"{name}/bias"])
+            total += tf.reduce_mean(tf.reduce_sum(tf.square(tf.nn.relu(hidden - _LARGEST)), axis=1))
+        return total
+
+
+def foreign_words(rng: np.random.Generator, count: int, length: int) -> Ints:
+    """Return words of all scripts, int32 `[count, length]`: letters of blocks of code points, more of them from where scripts are."""
+    below = rng.choice([0x3000, 0x10000, 0x110000 - _SCRIPT], count, p=[0.7, 0.2, 0.1])
+    letters = rng.integers(0x20, below)[:, None] + rng.integers(0, _SCRIPT, (count, length))
+    used = np.arange(length) < rng.integers(1, length + 1, count)[:, None]
+    return np.where(used, letters, 0).astype(np.int32)
 
 
 @tf.function(jit_compile=True, autograph=False)  # type: ignore[untyped-decorator]

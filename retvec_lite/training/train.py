@@ -200,7 +200,7 @@ def _plan(
     sentences: SentenceNetwork | None,
 ) -> Plan:
     """Return the plan; one that starts from the sentence network has its embedding, and n-grams beside it."""
-    start = sentences if sentences and buckets and head == _sentence_head(sentences) else None
+    start = sentences if sentences and head == _sentence_head(sentences) else None
     embedding = start.embedding_weights if start else budget.embedding
     return Plan(data, head, buckets, embedding, settings, meaning, facts, start)
 
