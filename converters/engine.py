@@ -16,13 +16,13 @@ from retvec_lite.contract import Floats, Ints, bits
 from retvec_lite.converters.format import Contents, Draft, Format, OpenArtifact, details, require_origin
 from retvec_lite.converters.parity import Difference, RuntimeResult, bounded
 from retvec_lite.converters.parity.examiner import MEANING, Examiner, place
-from retvec_lite.converters.parity.oracle import EXACT, Match, Oracle, Sample, text_embedding
+from retvec_lite.converters.parity.oracle import EXACT, Match, Oracle, Sample
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, Recipe, find_recipe
 from retvec_lite.data.labels import problem_in_label
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import DIMENSION, PROJECTION
+from retvec_lite.meaning import PROJECTION
 from retvec_lite.model.grid import to_grid
-from retvec_lite.model.heads import CnnHead, HeadSpec, NgramHead, PoolHead
+from retvec_lite.model.heads import VECTOR, CnnHead, HeadSpec, NgramHead, PoolHead
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
 from retvec_lite.runtime import NOT_BUILT, is_built, library_path
@@ -154,11 +154,9 @@ def file_metadata(model: TrainedModel, recipe: Recipe, oldest: Mapping[str, str]
     """Return the metadata of a file, JSON-ready."""
     signatures = [full_signature(model.encoder)]
     if not isinstance(model.head, NgramHead):
-        config = model.encoder
-        kernel = model.weights.get("embedding/dense_2/kernel")
-        dimension = config.word_length * 21 if kernel is None else kernel.shape[1]
-        sizes = (dimension, None) if model.meaning is None else (dimension + DIMENSION, dimension)
-        signatures.append(Signature(EMBED, EMBED, config.max_chars, config.max_words, *sizes))
+        config, of_word, of_text = model.encoder, model.word_dimension, model.text_dimension
+        other = None if of_word == of_text else of_word
+        signatures.append(Signature(EMBED, EMBED, config.max_chars, config.max_words, of_text, other))
     return {**details(model, recipe.name, oldest), SIGNATURES_KEY: [signature.to_dict() for signature in signatures]}
 
 
@@ -197,7 +195,7 @@ def _examine(examiner: Examiner, engine: IsolatedEngine, recipe: Recipe, oracle:
             answers[MEANING] = engine.meanings(part.rows)
         stages.compare(answers, part, oracle)
         if has_words:
-            texts += _text_embeddings(engine, part, oracle, has_meaning)
+            texts += _text_embeddings(engine, part, oracle)
     if has_words:
         stages.compare_encoding(_encoding(engine.words(examiner.edges.rows)[0]), examiner.edges)
     whole = examiner.golden + examiner.real
@@ -220,14 +218,13 @@ def _encoding(words: Ints) -> dict[str, np.ndarray[Any, Any]]:
     return {"words": words, "bits": np.stack([bits(slots) for slots in words])}
 
 
-def _text_embeddings(engine: IsolatedEngine, part: Sample, oracle: Oracle, has_meaning: bool) -> list[Difference]:
+def _text_embeddings(engine: IsolatedEngine, part: Sample, oracle: Oracle) -> list[Difference]:
     """Return how far the embedding of each text is from the reference's."""
     found = []
     embeddings = engine.embeddings(part.rows)
     for name, row, slots, embedding in zip(part.names, part.rows, part.slots, embeddings, strict=True):
         right = oracle.embeddings(slots)[0] * (slots[:, :1] != 0)
-        meant = oracle.meaning(row) if has_meaning else None
-        off = np.abs(embedding - text_embedding(right, meant))
+        off = oracle.off_embedding(row, slots, right, embedding)
         found.append(Difference(name, float(off.max()), f"at {place(off)}"))
     return found
 
@@ -276,7 +273,7 @@ def layer_names(model: TrainedModel) -> list[str]:
     kernels = [name.removesuffix("/kernel") for name in model.weights if name.endswith("/kernel")]
     order = [*(f"embedding/{layer}" for layer in LAYERS), "head/word", "head/region"]
     blocks = sorted(name for name in kernels if name.startswith("head/block_"))
-    found = [name for name in (*order, *blocks, "head/logits") if name in kernels]
+    found = [name for name in (*order, *blocks, VECTOR, "head/logits") if name in kernels]
     return [*found, *(name for name in PROJECTIONS if name in model.weights)]
 
 

@@ -17,8 +17,13 @@ uint32_t rvl_word_dimension(const rvl *engine) {
   return engine->settings[HAS_EMBEDDING] ? (uint32_t)engine->embedding[2].outputs : engine->settings[WORD_LENGTH] * BITS;
 }
 
+/* Numbers of a text's embedding before those of its meaning. */
+static uint32_t read_dimension(const rvl *engine) {
+  return engine->vector.outputs ? (uint32_t)engine->vector.outputs : rvl_word_dimension(engine);
+}
+
 uint32_t rvl_dimension(const rvl *engine) {
-  return engine->settings[HEAD] == NGRAMS ? 0 : rvl_word_dimension(engine) + (engine->hash_rows ? DIMENSION : 0);
+  return engine->settings[HEAD] == NGRAMS ? 0 : read_dimension(engine) + (engine->hash_rows ? DIMENSION : 0);
 }
 
 uint32_t rvl_slots(const rvl *engine) { return engine->settings[HEAD] == NGRAMS ? 0 : engine->settings[MAX_WORDS]; }
@@ -261,28 +266,41 @@ static uint32_t read_window(rvl *engine, const uint32_t *codes, size_t count) {
   return normalize(&engine->text, fill(engine, &source));
 }
 
-/* Add the embedding of a window to `totals`: the sum of its words', scaled to length 1; with meaning, half of that, then the meaning. */
-static void add_embedding(rvl *engine, uint32_t count) {
+/* The vector that the head makes of a window's words, or the sum of their embeddings. */
+static const float *read_vector(rvl *engine, uint32_t words) {
   const int size = (int)rvl_word_dimension(engine);
   float *sum = (float *)engine->sums + engine->width; /* words that come one by one use the first row only */
-  float meaning[DIMENSION];
-  double square = 0.0, spelled, meant, length;
-  uint32_t words, word;
+  uint32_t word;
   int n;
-  count = normalize(&engine->text, count);
-  words = cut_words(engine, count);
+  if (engine->vector.outputs) {
+    text_features(engine, words);
+    return engine->values;
+  }
   for (n = 0; n < size; n++) sum[n] = 0.0f;
   for (word = 0; word < words; word++) {
     const piece *one = engine->words + word;
     embed_words(engine, &one, 1);
     for (n = 0; n < size; n++) sum[n] += engine->values[n];
   }
-  for (n = 0; n < size; n++) square += (double)sum[n] * sum[n];
-  spelled = square <= 1e-30 ? 0.0 : engine->hash_rows ? 0.5 : 1.0;
+  return sum;
+}
+
+/* Add the embedding of a window to `totals`: what `read_vector` says, scaled to length 1; with meaning, half of that, then the meaning. */
+static void add_embedding(rvl *engine, uint32_t count) {
+  const int size = (int)read_dimension(engine);
+  float meaning[DIMENSION];
+  const float *vector;
+  double square = 0.0, spelled, meant, length;
+  int n;
+  count = normalize(&engine->text, count);
+  vector = read_vector(engine, cut_words(engine, count));
+  for (n = 0; n < size; n++) square += (double)vector[n] * vector[n];
+  /* Weights of a damaged file may make numbers that are none. */
+  spelled = !(square > 1e-30 && square < 1e300) ? 0.0 : engine->hash_rows ? 0.5 : 1.0;
   meant = engine->hash_rows && text_vector(engine, count, meaning) ? 1.0 : 0.0;
   if (spelled + meant <= 0.0) return;
   length = sqrt_of(spelled * spelled + meant);
-  for (n = 0; n < size && spelled > 0.0; n++) engine->totals[n] += spelled * (sum[n] / sqrt_of(square)) / length;
+  for (n = 0; n < size && spelled > 0.0; n++) engine->totals[n] += spelled * (vector[n] / sqrt_of(square)) / length;
   for (n = 0; n < DIMENSION && meant > 0.0; n++) engine->totals[size + n] += meaning[n] / length;
 }
 

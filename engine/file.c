@@ -17,7 +17,7 @@ const char *rvl_message(int problem) { return problem >= 0 && problem < (int)COU
 enum {
   SECTION_SETTINGS = 1, SECTION_LABELS, SECTION_NUMBERS, SECTION_CHARACTERS_KNOWN, SECTION_THRESHOLDS,
   SECTION_EMBEDDING = 16, /* to 18 */
-  SECTION_WORD = 20, SECTION_REGION, SECTION_LOGITS,
+  SECTION_WORD = 20, SECTION_REGION, SECTION_LOGITS, SECTION_VECTOR,
   SECTION_TABLE = 32, SECTION_CODES, SECTION_NGRAM_SCALES, SECTION_NGRAM_BIAS, SECTION_PROJECTION,
   SECTION_DISPLACEMENTS = 40, SECTION_ROWS, SECTION_WORD_CODES, SECTION_BOOKS, SECTION_MEANING,
   SECTION_BLOCK = 64, /* two for each block: its neighbours, and its dense layer */
@@ -78,7 +78,7 @@ static uint64_t checksum(const uint8_t *bytes, uint32_t size) {
 
 static int is_known(uint32_t kind) {
   return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_EMBEDDING + 2) ||
-         in_range(kind, SECTION_WORD, SECTION_LOGITS) || in_range(kind, SECTION_TABLE, SECTION_PROJECTION) ||
+         in_range(kind, SECTION_WORD, SECTION_VECTOR) || in_range(kind, SECTION_TABLE, SECTION_PROJECTION) ||
          in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
 
@@ -293,7 +293,7 @@ static void read_meaning(loader *file, rvl *engine) {
 /* The layers that read words. Each must fit the one before it. */
 static void read_network(loader *file, rvl *engine) {
   const uint32_t *set = engine->settings;
-  uint32_t inputs = set[WORD_LENGTH] * BITS, n;
+  uint32_t inputs = set[WORD_LENGTH] * BITS, size, n;
   for (n = 0; set[HAS_EMBEDDING] && n < 3; n++) inputs = read_layer(file, SECTION_EMBEDDING + n, inputs, 0, n == 0, &engine->embedding[n]);
   if (set[HEAD] != LINEAR) inputs = read_layer(file, SECTION_WORD, inputs, 0, 0, &engine->word);
   if (set[REGION]) inputs = read_layer(file, SECTION_REGION, inputs, 0, 0, &engine->region);
@@ -302,7 +302,9 @@ static void read_network(loader *file, rvl *engine) {
     engine->depthwise[n] = float_section(file, SECTION_BLOCK + 2 * n, 3 * inputs);
     read_layer(file, SECTION_BLOCK + 2 * n + 1, inputs, inputs, 0, &engine->pointwise[n]);
   }
-  read_layer(file, SECTION_LOGITS, set[HEAD] == LINEAR ? inputs : 2 * inputs, set[LABELS], 0, &engine->logits);
+  if (set[HEAD] != LINEAR) inputs *= 2; /* mean and max */
+  if (section(file, SECTION_VECTOR, &size)) inputs = read_layer(file, SECTION_VECTOR, inputs, 0, 0, &engine->vector);
+  read_layer(file, SECTION_LOGITS, inputs, set[LABELS], 0, &engine->logits);
 }
 
 /* --- The block --- */

@@ -80,7 +80,7 @@ struct rvl {
   const double *thresholds;
   const uint8_t *known; /* ranges of code points: the letters and digits of the training texts */
   size_t known_ranges;
-  dense_layer embedding[3], word, region, logits, pointwise[MOST_BLOCKS];
+  dense_layer embedding[3], word, region, vector, logits, pointwise[MOST_BLOCKS]; /* a vector without outputs: none */
   const float *depthwise[MOST_BLOCKS]; /* [3][word_size] */
   int word_size, row_size;             /* numbers that the heads read of a word; and of its row, with zeros behind them */
   const int8_t *ngram_table;           /* [buckets][columns + 1]: the last column holds the squares */
@@ -106,7 +106,7 @@ struct rvl {
   int8_t *unpacked;   /* up to 4 * PACK outputs of a layer with 4 bits */
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
-  double *totals; /* [labels or dimension] */
+  double *totals; /* [width] */
   double total_weight;
   /* Words that were seen. */
   uint32_t cache_sets, clock;

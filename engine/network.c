@@ -218,9 +218,8 @@ static void pool(rvl *engine, uint32_t words, int size, int has_most) {
   for (n = 0; n < size && words; n++) mean[n] /= (float)words;
 }
 
-/* The logits of a text's words, in `answers`. */
-static void word_logits(rvl *engine, uint32_t words) {
-  const uint32_t head = engine->settings[HEAD];
+/* What the last layer of the head reads of a text's words, in `values`. */
+static void text_features(rvl *engine, uint32_t words) {
   const int size = engine->word_size;
   uint32_t block;
   int n;
@@ -229,7 +228,15 @@ static void word_logits(rvl *engine, uint32_t words) {
     if (block) words = halve(engine, words, size);
     read_block(engine, block, words);
   }
-  pool(engine, words, size, head != LINEAR);
+  pool(engine, words, size, engine->settings[HEAD] != LINEAR);
+  if (engine->vector.outputs) apply(engine, &engine->vector, 1, NOTHING);
+  for (n = 0; n < engine->vector.outputs && !words; n++) engine->values[n] = 0.0f;
+}
+
+/* The logits of a text's words, in `answers`. */
+static void word_logits(rvl *engine, uint32_t words) {
+  int n;
+  text_features(engine, words);
   apply(engine, &engine->logits, 1, NOTHING);
   for (n = 0; n < engine->logits.outputs; n++) engine->answers[n] = engine->values[n];
 }

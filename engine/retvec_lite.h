@@ -84,8 +84,8 @@ RVL_API size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rv
 /* Which words speak for a label (-1: the most probable one). Returns how many there are; the first `most` are written. */
 RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
 
-/* Numbers of a text embedding; 0 where a file has none. The embedding: the mean of those of the words, and behind it their meaning in files
- * with a table of it; of length 1. */
+/* Numbers of a text embedding; 0 where a file has none. The embedding: the vector of a head that has one, else the mean of those of the
+ * words; and behind it their meaning in files with a table of it; of length 1. */
 RVL_API uint32_t rvl_dimension(const rvl *engine);
 RVL_API void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding);
 

@@ -144,8 +144,9 @@ class Classifier(Trained):
         """Return text embeddings, float32 `[texts, dimension]`, for search and deduplication. Dot products are cosines.
 
         A text embedding is the mean of its word embeddings, scaled to length 1; zeros for a text without words. Word
-        embeddings reflect spelling: texts are similar when they share words, mistyped or not. With a table of meaning
-        (metadata `meaning`), 64 numbers about the meaning of known words stand behind it, and count most.
+        embeddings reflect spelling: texts are similar when they share words, mistyped or not. A sentence network has a vector
+        of the whole text in their place. With a table of meaning (metadata `meaning`), 64 numbers about the meaning of known
+        words stand behind it, and count most.
 
         Args:
             texts: one string, or a list, tuple, NumPy array or pandas Series of strings.

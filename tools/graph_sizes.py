@@ -97,6 +97,8 @@ def cases() -> Iterable[dict[str, Any]]:
         yield {"head": head, "words": words, **parts}
     for blocks, words, parts in itertools.product((1, 2), (16, 40), (beside[0], beside[2])):
         yield {"blocks": blocks, "words": words, **parts}
+    for words, parts in itertools.product((16, 40), (beside[0], beside[2])):
+        yield {"blocks": 1, "vector": 64, "words": words, **parts}
     for words, chars in ((4, 24), (8, 48), (24, 144), (24, 240), (64, 512), (128, 640), (256, 1536)):
         yield {"words": words, "chars": chars, **beside[2]}
     for words, parts in itertools.product((16, 40), ({}, beside[2])):

@@ -17,7 +17,17 @@ from retvec_lite.converters.coreml import Palette, compressed
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite.quantize import pack_nibbles
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import HEADS, NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import (
+    HEADS,
+    NORM_EPSILON,
+    VECTOR,
+    BertHead,
+    CnnHead,
+    HeadSpec,
+    LinearHead,
+    PoolHead,
+    RnnHead,
+)
 
 Var = Any  # a value of a MIL program
 
@@ -83,6 +93,9 @@ class CoreMLNetwork:
                 pooled = self._mean_and_max(self._bert(present, used, head), used)
             case _:
                 raise RetvecLiteError(f"There is no head {head.name!r} for Core ML. Choose from {', '.join(HEADS)}.")
+        if f"{VECTOR}/kernel" in self._weights:
+            is_any = mb.reduce_max(x=used, axes=[1], keep_dims=False)
+            pooled = mb.mul(x=self._dense(pooled, VECTOR), y=is_any)
         logits = mb.cast(x=self._dense(pooled, "head/logits"), dtype="fp32", name="logits")
         if linear is not None:
             logits = mb.add(x=logits, y=linear, name="logits_with_linear_part")

@@ -18,6 +18,7 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import SPELLING_WEIGHT, text_vector
 from retvec_lite.model import reference_network
+from retvec_lite.model.heads import VECTOR
 from retvec_lite.model.weight_files import TrainedModel
 
 
@@ -145,6 +146,27 @@ class Oracle:
         nearest: Floats = differences[differences.max(axis=1).argmin()]
         return nearest
 
+    @property
+    def text_dimension(self) -> int:
+        """Numbers of a text's embedding."""
+        return self._classifier.text_dimension
+
+    def off_embedding(self, row: Ints, slots: Ints, words: Floats, found: Floats) -> Floats:
+        """Return how far the embedding of a text is from the nearest right one: float32 `[dimension]`.
+
+        `words` are the right embeddings of its words `[max_words, dimension]`, with zeros for empty slots.
+        """
+        mask, meaning = slots[:, 0] != 0, self.meaning(row) if self._classifier.meaning else None
+        read = [words]
+        if f"{VECTOR}/kernel" in self._weights:
+            read = [
+                reference_network.sentence_vector(each, mask, self._classifier.head, weights)[None]
+                for each, weights in zip(self.embeddings(slots), self._variants, strict=True)
+            ]
+        differences = np.stack([np.abs(text_embedding(rows, meaning) - found) for rows in read])
+        nearest: Floats = differences[differences.max(axis=1).argmin()]
+        return nearest
+
     def table(self, sample: Sample) -> Floats:
         """Return the first variant of each text's answer: float32 `[texts, classes]`."""
         return np.stack(
@@ -153,7 +175,7 @@ class Oracle:
 
 
 def text_embedding(embeddings: Floats, meaning: Floats | None = None) -> Floats:
-    """Return the mean of a text's embeddings `[max_words, dimension]`, scaled to length 1; zeros for a text without words.
+    """Return the mean of a text's embeddings `[max_words, dimension]`, or its one vector, scaled to length 1; zeros stay zeros.
 
     With the text's meaning, float32 `[64]`: half of that and the meaning, scaled to length 1.
     """

@@ -25,7 +25,6 @@ from retvec_lite.converters.parity.oracle import (
     Sample,
     match_constants,
     require_table,
-    text_embedding,
 )
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import find_signature, promote_outputs, read_model
@@ -42,6 +41,7 @@ from retvec_lite.converters.tflite.graph import (
 )
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, PROJECTION, count_words, letter_table, word_limit
+from retvec_lite.model.heads import VECTOR
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import fold_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
@@ -222,14 +222,13 @@ class SignatureExam:
         """Compare the outputs of `embed`; its stage `embedding`, empty slots included, is compared like that of `classify`."""
         shape = (len(part), self.signature.max_words, self.signature.of_words)
         rows = checked(answers, "embeddings", shape, np.float32)
-        texts = checked(answers, "text", (len(part), self.signature.dimension or 0), np.float32)
-        with_meaning = self.signature.word_dimension is not None
+        texts = checked(answers, "text", (len(part), oracle.text_dimension), np.float32)
         for name, row, slots, found, text in zip(part.names, part.rows, part.slots, rows, texts, strict=True):
             used = slots[:, :1] != 0
             right = oracle.nearest(slots, np.where(used, found, oracle.embeddings(slots)[0])) * used
             off = np.abs(found - right)
             self._note("embeddings", name, float(off.max()), f"at {place(off)}")
-            off = np.abs(text - text_embedding(right, oracle.meaning(row) if with_meaning else None))
+            off = oracle.off_embedding(row, slots, right, text)
             self._note("text", name, float(off.max()), f"at {place(off)}")
 
     def _note(self, check: str, text: str, amount: float, where: str) -> None:
@@ -251,6 +250,8 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
 def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Match]:
     """Return what the artifact computes with; raise RetvecLiteError for other weights, or signatures that do not share them."""
     plain = bool(classifier.ngrams and classifier.ngrams.plain_letters)
+    # What `embed` computes with.
+    read = ("embedding/", "meaning/", *(("head/",) if f"{VECTOR}/kernel" in classifier.weights else ()))
     own = match_weights(model, classifier.weights, plain_letters=plain)
     for signature in artifact.signatures:
         if signature.name == CLASSIFY:
@@ -258,7 +259,7 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
         wanted = {
             name: weights[: signature.max_words] if name == "head/positions" else weights
             for name, weights in classifier.weights.items()
-            if signature.kind != EMBED or (name.startswith(("embedding/", "meaning/")) and name != PROJECTION)
+            if signature.kind != EMBED or (name.startswith(read) and not name.startswith(("head/logits/", PROJECTION)))
         }
         for name, match in match_weights(model, wanted, signature.name, plain).items():
             if not np.array_equal(match.values, own[name].values[: len(match.values)]):

@@ -45,7 +45,7 @@ _ADDS_ROWS: Final = ("embedding/dense_0/kernel",)
 """Matrices whose rows the engine adds up."""
 
 _MARKS: Final = (
-    *(f"head/{part}" for part in ("word/kernel", "region/kernel", "lstm/kernel", "positions")),
+    *(f"head/{part}" for part in ("word/kernel", "region/kernel", "lstm/kernel", "positions", "vector/kernel")),
     *("ngrams/table", "meaning/rows"),
 )
 """Weights that tell which parts a graph has."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import NORM_EPSILON, VECTOR, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
 
 Tensors = Mapping[str, tf.Tensor]
 Dropout = Callable[[tf.Tensor], tf.Tensor]
@@ -95,7 +95,10 @@ def text_features(features: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights:
             hidden = _bert(features, mask, head, weights)
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
-    return _mean_and_max(hidden, used)
+    pooled = _mean_and_max(hidden, used)
+    if f"{VECTOR}/kernel" not in weights:
+        return pooled
+    return dense(pooled, weights, VECTOR) * tf.reduce_max(mask, axis=1, keepdims=True)
 
 
 def _word(values: tf.Tensor, weights: Tensors) -> tf.Tensor:

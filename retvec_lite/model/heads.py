@@ -20,6 +20,9 @@ from retvec_lite.ngrams import PRIME, NgramConfig
 WeightDict = dict[str, Floats]
 Shapes = dict[str, tuple[int, ...]]
 
+VECTOR: Final = "head/vector"
+"""The layer that makes the vector of a text, in classifiers whose head has one."""
+
 NORM_EPSILON: Final = 1e-5
 """Added to the variance in layer normalization."""
 
@@ -84,19 +87,22 @@ class LinearHead(HeadSpec):
 class PoolHead(HeadSpec):
     """One dense layer per word, then mean and max over the words. The fastest head; without blocks, it ignores word order.
 
-    Blocks are those of `cnn`, as wide as the layer.
+    Blocks are those of `cnn`, as wide as the layer. With `vector`, a layer without activation makes so many numbers of mean and
+    max, zeros for a text without words: the logits are made of them, and a search compares them.
     """
 
     name: ClassVar[str] = "pool"
     hidden: int = 256
     blocks: int = 0
+    vector: int = 0
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
         """See `HeadSpec.shapes`."""
         return {
             **_dense("head/word", inputs, self.hidden),
             **_blocks(self.blocks, self.hidden),
-            **_dense("head/logits", 2 * self.hidden, classes),
+            **(_dense(VECTOR, 2 * self.hidden, self.vector) if self.vector else {}),
+            **_dense("head/logits", self.vector or 2 * self.hidden, classes),
         }
 
 
@@ -265,7 +271,8 @@ def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Floa
 
 def word_dimension(embedding: Mapping[str, Any], word_length: int) -> int:
     """Return how many numbers a word has under an embedding, or without one: the bits of its characters."""
-    return int(embedding["embedding/dense_2/kernel"].shape[1]) if embedding else word_length * BITS
+    last = embedding.get("embedding/dense_2/kernel")
+    return word_length * BITS if last is None else int(last.shape[1])
 
 
 def ngram_shapes(config: NgramConfig, classes: int) -> Shapes:

@@ -10,8 +10,17 @@ import tensorflow as tf
 
 from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT, word_limit
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
-from retvec_lite.model.head_graph import Lstm, Tensors, dense, gelu, head_logits
-from retvec_lite.model.heads import NgramHead
+from retvec_lite.model.head_graph import (
+    Lstm,
+    Tensors,
+    dense,
+    gelu,
+    head_logits,
+    scan_lstm,
+    text_features,
+    word_features,
+)
+from retvec_lite.model.heads import VECTOR, HeadSpec, NgramHead
 from retvec_lite.model.linear_graph import count_words, find_letters, find_meaning, find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 
@@ -45,8 +54,9 @@ class Embedded(NamedTuple):
     Attributes:
         words, bits, embedding, meaning: see `Stages`.
         embeddings: float32 `[batch, max_words, dimension]`, with zeros for empty slots.
-        text: float32 `[batch, dimension]`, the mean over the used slots, scaled to length 1; zeros for an empty text. With a
-            table of meaning `[batch, dimension + 64]`, half of that and the meaning, scaled to length 1.
+        text: float32 `[batch, dimension]`, the mean over the used slots, or the vector of a head that has one, scaled to length 1;
+            zeros for an empty text. With a table of meaning `[batch, dimension + 64]`, half of that and the meaning, scaled to
+            length 1.
     """
 
     words: tf.Tensor
@@ -129,20 +139,29 @@ def _shares(logits: tf.Tensor, classifier: TrainedModel) -> tf.Tensor:
 def embed(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Embedded:
     """Embed a batch of texts, int32 `[batch, max_chars]`, and their words, for search and deduplication.
 
-    Of the classifier, only the parameters of the contract, the weights of the embedding and the table of meaning are used.
+    Of the classifier, the parameters of the contract, the weights of the embedding, a head with a vector up to there, and the table
+    of meaning are used.
     """
     characters = sanitize(codepoints, classifier.encoder)
     words = cut_words(characters, classifier.encoder)
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
-    embeddings = embedding * _mask(words)[:, :, None]
-    # Sum and mean have the same direction, and the length is set to 1 anyway.
-    text = _scaled(tf.reduce_sum(embeddings, axis=1))
+    mask = _mask(words)
+    embeddings = embedding * mask[:, :, None]
+    text = _scaled(_read(embeddings, mask, classifier.head, weights))
     if classifier.meaning is None:
         return Embedded(words, bits, embedding, embeddings, text)
     meaning = find_meaning(find_letters(characters), weights)
     text = _scaled(tf.concat([text * SPELLING_WEIGHT, meaning], axis=1))
     return Embedded(words, bits, embedding, embeddings, text, meaning)
+
+
+def _read(embeddings: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights: Tensors) -> tf.Tensor:
+    """Return the vectors that a head makes of texts, or the sums of their words; zeros for texts without words."""
+    if f"{VECTOR}/kernel" not in weights:
+        # Sum and mean have the same direction, and the length is set to 1 anyway.
+        return tf.reduce_sum(embeddings, axis=1)
+    return text_features(word_features(embeddings, head, weights), mask, head, weights, scan_lstm)
 
 
 def _scaled(vectors: tf.Tensor) -> tf.Tensor:

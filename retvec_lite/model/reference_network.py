@@ -11,7 +11,17 @@ import numpy.typing as npt
 from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, codepoints, words
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
-from retvec_lite.model.heads import NORM_EPSILON, BertHead, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, RnnHead
+from retvec_lite.model.heads import (
+    NORM_EPSILON,
+    VECTOR,
+    BertHead,
+    CnnHead,
+    HeadSpec,
+    LinearHead,
+    NgramHead,
+    PoolHead,
+    RnnHead,
+)
 from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 if TYPE_CHECKING:
@@ -117,14 +127,25 @@ def shares(logits: Floats, multi_label: bool) -> Floats:
 @_QUIET
 def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:
     """Compute the logits, float32 `[classes]`, from word vectors `[words, dimension]` and the mask of used slots `[words]`."""
+    if isinstance(head, NgramHead):
+        return np.zeros_like(weights["ngrams/bias"])
+    logits: Floats = dense(_text_features(embeddings, mask, head, weights)[None], weights, "head/logits")[0]
+    return logits
+
+
+@_QUIET
+def sentence_vector(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:
+    """Compute the vector that a head with one makes of a text, float32 `[vector]`; arguments as for `head_logits`."""
+    return _text_features(embeddings, mask, head, weights)
+
+
+def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights) -> Floats:
+    """Compute what the last layer of a head reads, float32 `[width]`."""
     present = (embeddings * mask[:, None]).astype(np.float32)
     match head:
-        case NgramHead():
-            return np.zeros_like(weights["ngrams/bias"])
         case LinearHead():
-            mean = present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)
-            linear: Floats = dense(mean.astype(np.float32)[None], weights, "head/logits")[0]
-            return linear
+            mean: Floats = (present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)).astype(np.float32)
+            return mean
         case PoolHead():
             hidden, mask = _convolved(_word(present, weights), mask, head.blocks, weights)
         case CnnHead():
@@ -136,8 +157,11 @@ def head_logits(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weights
             hidden = _bert(present, mask, head, weights)
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
-    logits: Floats = dense(_mean_and_max(hidden, mask)[None], weights, "head/logits")[0]
-    return logits
+    pooled = _mean_and_max(hidden, mask)
+    if f"{VECTOR}/kernel" not in weights:
+        return pooled
+    vector: Floats = dense(pooled[None], weights, VECTOR)[0] * mask.any()
+    return vector
 
 
 def _word(values: Floats, weights: Weights) -> Floats:

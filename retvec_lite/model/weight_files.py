@@ -18,8 +18,8 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import require_size
 from retvec_lite.json_text import TEXT, check_fields, parse_json
-from retvec_lite.meaning import MeaningConfig, check_weights, meaning_shapes
-from retvec_lite.model.heads import HeadSpec, NgramHead, head_from_dict, ngram_shapes
+from retvec_lite.meaning import DIMENSION, MeaningConfig, check_weights, meaning_shapes
+from retvec_lite.model.heads import VECTOR, HeadSpec, NgramHead, head_from_dict, ngram_shapes, word_dimension
 from retvec_lite.model.report import check_facts
 from retvec_lite.model.weight_checks import check_finite, check_names
 from retvec_lite.ngrams import NgramConfig
@@ -176,6 +176,18 @@ class TrainedModel:
     def multi_label(self) -> bool:
         """Whether each label has a probability of its own, the sigmoid of its logit; otherwise they are a softmax."""
         return self.decision.multi_label
+
+    @property
+    def word_dimension(self) -> int:
+        """Numbers of a word's embedding."""
+        return word_dimension(self.weights, self.encoder.word_length)
+
+    @property
+    def text_dimension(self) -> int:
+        """Numbers of a text's embedding, see `network_graph.embed`."""
+        vector = self.weights.get(f"{VECTOR}/bias")
+        read = self.word_dimension if vector is None else len(vector)
+        return read + (DIMENSION if self.meaning is not None else 0)
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal models."""

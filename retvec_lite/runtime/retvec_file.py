@@ -53,6 +53,7 @@ SECTIONS: Final[Mapping[str, int]] = {
     "head/word": 20,
     "head/region": 21,
     "head/logits": 22,
+    "head/vector": 23,
     "ngrams/table": 32,
     "ngrams/codes": 33,
     "ngrams/scales": 34,
@@ -345,5 +346,10 @@ def _dimensions(sections: Mapping[str, bytes], settings: Mapping[str, int]) -> t
         return 0, 0
     of_word = settings["word_length"] * BITS
     if settings["has_embedding"]:
-        of_word = int.from_bytes(sections.get("embedding/dense_2", b"")[4:8], "little")
-    return of_word + (DIMENSION if "meaning/rows" in sections else 0), of_word
+        of_word = _outputs(sections.get("embedding/dense_2", b""))
+    of_text = _outputs(sections["head/vector"]) if "head/vector" in sections else of_word
+    return of_text + (DIMENSION if "meaning/rows" in sections else 0), of_word
+
+
+def _outputs(layer: bytes) -> int:
+    return int.from_bytes(layer[4:8], "little")

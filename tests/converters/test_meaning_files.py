@@ -18,6 +18,7 @@ from retvec_lite import contract
 from retvec_lite.contract import codepoints
 from retvec_lite.converters.parity.oracle import Oracle
 from retvec_lite.converters.tflite import find_signature, find_tensor, read_model
+from retvec_lite.converters.tflite.examine import match_weights
 from retvec_lite.converters.tflite.graph import before, behind, dtype_of, operator_name, shape_of
 from retvec_lite.meaning import DIMENSION
 from retvec_lite.model.file_sizes import estimate_bytes
@@ -147,14 +148,32 @@ def test_sizes_are_estimated_and_told(exported: Path) -> None:
     assert stored <= rl.info(path).to_dict()["sizes"]["meaning"] < stored + 100
 
 
-def test_embeddings_carry_meaning(exported: Path) -> None:
+def test_embeddings_carry_meaning_behind_the_vector_of_the_head(exported: Path) -> None:
     classifier = rl.load(exported / "pool" / "classifier-int8.tflite")
-    dimension = classifier.embed_words("parcel")[1].shape[1]
+    dimension = load_trained_model(exported / "pool" / "reference.safetensors").weights["head/vector/bias"].size
+    assert classifier.embed_words("parcel")[1].shape == (1, 20) and dimension == 8
     alike, typed, other, none = classifier.embed(["terrible parcel", "trerible parcell", "great film", ""])
     assert alike.shape == (dimension + DIMENSION,)
     np.testing.assert_allclose([np.linalg.norm(v) for v in (alike, typed, other)], 1.0, atol=1e-5)
     np.testing.assert_allclose(alike[dimension:], typed[dimension:], atol=1e-5)
     assert alike[dimension:] @ other[dimension:] < 0.7 and not none.any()
+
+
+@pytest.mark.parametrize("recipe", ["float32", "int8"])
+def test_embeddings_are_the_reference_s_on_every_runtime(exported: Path, recipe: str) -> None:
+    artifact = read_artifact(exported / "pool" / f"classifier-{recipe}.tflite")
+    model = load_trained_model(exported / "pool" / "reference.safetensors")
+    own = match_weights(read_model(artifact.model), model.weights, plain_letters=True)
+    oracle = Oracle(model, {name: match.values for name, match in own.items()})
+    rows = generated(60, model.encoder.max_chars)
+    for runtime in installed_runtimes():
+        found = next(iter(run_models(runtime, [Job(artifact.model, rows, "embed")])))
+        for row, words, embeddings, text in zip(
+            rows, *(found[name] for name in ("words", "embeddings", "text")), strict=True
+        ):
+            np.testing.assert_array_equal(words, contract.words(row, model.encoder))
+            assert oracle.off_embedding(row, words, embeddings, text).max() < 1e-5
+            assert np.linalg.norm(text) == pytest.approx(1.0 if row.any() else 0.0, abs=1e-5)
 
 
 def test_explanations_and_short_signatures_work(exported: Path) -> None:
@@ -189,7 +208,7 @@ def test_a_table_of_an_unknown_form_is_refused_in_one_sentence(exported: Path, t
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("head", ["cnn", "rnn", "bert"])
-def test_every_head_exports_with_meaning(tmp_path: Path, head: str) -> None:
+@pytest.mark.parametrize("head", ["vector", "cnn", "rnn", "bert"])
+def test_every_head_exports_and_is_verified(tmp_path: Path, head: str) -> None:
     run_script("meaning_export.py", str(tmp_path), head)
     assert list((tmp_path / head).glob("*.tflite"))

@@ -19,7 +19,7 @@ from sound_files import FIXED_SETTINGS
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import load_library
-from retvec_lite.runtime.retvec_file import HEADS, SECTIONS, SETTINGS, check_frame, check_sum, sections_of
+from retvec_lite.runtime.retvec_file import HEADS, SECTIONS, SETTINGS, check_frame, check_sum, sections_of, to_file
 from tools import engine_tables
 from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
 
@@ -143,7 +143,7 @@ def test_regions_of_several_words_and_of_other_heads_are_refused(library: Path) 
             assert problem_of(with_setting(content, "region", value), library) == VERSION
 
 
-@pytest.mark.parametrize("name", ["pool", "pool, a block", "pool, two blocks", "cnn", "linear", "ngrams"])
+@pytest.mark.parametrize("name", ["pool", "pool, a vector", "pool, two blocks", "cnn", "linear", "ngrams"])
 def test_blocks_must_be_there_and_no_more_than_there_are(name: str, library: Path) -> None:
     """Only a `cnn` has some, with a region or, as `pool` with blocks is written, without; nothing is passed over."""
     content = file_of(name)
@@ -157,6 +157,50 @@ def test_blocks_must_be_there_and_no_more_than_there_are(name: str, library: Pat
         problem = problem_of(with_setting(content, "head", HEADS.index(head)), library)
         if blocks:
             assert problem == (SOUND if head == "cnn" else VERSION if setting(content, "region") else DAMAGED), head
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        ({"inputs": 33}, DAMAGED),
+        ({"inputs": 35}, DAMAGED),
+        ({"inputs": 0}, DAMAGED),
+        ({"outputs": 7}, DAMAGED),
+        ({"outputs": 11}, DAMAGED),
+        ({"outputs": 0}, DAMAGED),
+        ({"outputs": 100_001}, DAMAGED),
+        ({"outputs": 2**32 - 1}, DAMAGED),
+        ({"bits": 7}, DAMAGED),
+        ({"bias": 2.0**60}, DAMAGED),
+        ({"bias": float("nan")}, DAMAGED),
+        ({"number": 24}, VERSION),  # as the vector's is to engines that know none
+        ({"number": 0x8001}, DAMAGED),
+        ({"number": 21}, DAMAGED),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["pool, a vector", "meaning"])
+def test_a_vector_must_fit_the_layers_around_it(
+    name: str, spoil: dict[str, float], problem: int, library: Path
+) -> None:
+    content = file_of(name)
+    found, start = bytearray(content), content.index(sections_of(content)["head/vector"])
+    entry = next(place for place in range(64, 2000, 16) if struct.unpack_from("<I", found, place)[0] == 23)
+    for part, value in spoil.items():
+        places = {"inputs": start, "outputs": start + 4, "bits": start + 8, "bias": start + 128, "number": entry}
+        struct.pack_into("<f" if part == "bias" else "<I", found, places[part], value)
+    assert problem_of(mended(found), library) == problem
+    assert problem_of(content, library) == SOUND
+
+
+def test_a_vector_is_no_layer_to_leave_out(library: Path) -> None:
+    """Where it has as many numbers as it is made of, the sizes of the layers do not tell."""
+    sections = sections_of(file_of("pool, a vector"))
+    assert problem_of(to_file(sections), library) == SOUND
+    assert (
+        problem_of(to_file({name: part for name, part in sections.items() if name != "head/vector"}), library)
+        == DAMAGED
+    )
 
 
 def test_character_features_are_refused(library: Path) -> None:

@@ -18,8 +18,8 @@ from retvec_lite.model.heads import (
     head_from_dict,
 )
 
-ALL = [PoolHead(), PoolHead(blocks=1), CnnHead(), RnnHead(), BertHead()]
-SMALL = [PoolHead(hidden=6), PoolHead(hidden=6, blocks=2), CnnHead(hidden=8, filters=5, blocks=3), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
+ALL = [PoolHead(), PoolHead(blocks=1, vector=64), CnnHead(), RnnHead(), BertHead()]
+SMALL = [PoolHead(hidden=6), PoolHead(hidden=6, blocks=2, vector=5), CnnHead(hidden=8, filters=5, blocks=3), RnnHead(hidden=7, projection=4, units=3), BertHead(hidden=9, width=8, layers=1, attention_heads=2, feed_forward=7)]  # fmt: skip
 
 EMBEDDING_BYTES = 218_000
 """The int8 embedding: 336 * 256 + 2 * 256 * 256 weights of one byte, 768 float32 biases and 768 scales."""
@@ -84,11 +84,12 @@ def test_json_round_trip_is_exact(head: HeadSpec) -> None:
     assert again == head and type(again) is type(head)
 
 
-def test_a_pool_without_blocks_is_written_as_before_there_were_any() -> None:
+def test_a_pool_without_blocks_or_vector_is_written_as_before_there_were_any() -> None:
     assert PoolHead(hidden=6).to_dict() == {"name": "pool", "hidden": 6}
     assert head_from_dict({"name": "pool", "hidden": 6}) == PoolHead(hidden=6)
     assert head_from_dict({"name": "pool", "hidden": 6, "blocks": 0}) == PoolHead(hidden=6)
     assert PoolHead(hidden=6, blocks=1).to_dict() == {"name": "pool", "hidden": 6, "blocks": 1}
+    assert PoolHead(hidden=6, vector=5).to_dict() == {"name": "pool", "hidden": 6, "vector": 5}
 
 
 def test_blocks_are_those_of_cnn() -> None:
@@ -100,6 +101,13 @@ def test_blocks_are_those_of_cnn() -> None:
     assert list(PoolHead(hidden=6).shapes(9, 2, 4)) == [
         f"head/{part}" for part in ("word/kernel", "word/bias", "logits/kernel", "logits/bias")
     ]
+
+
+def test_the_logits_read_the_vector() -> None:
+    shapes = PoolHead(hidden=6, vector=5).shapes(9, 2, 4)
+    assert shapes["head/vector/kernel"] == (12, 5) and shapes["head/vector/bias"] == (5,)
+    assert shapes["head/logits/kernel"] == (5, 2)
+    assert "head/vector/kernel" not in PoolHead(hidden=6, blocks=1).shapes(9, 2, 4)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +126,11 @@ def test_blocks_are_those_of_cnn() -> None:
         ({"name": "pool", "hidden": 3, "blocks": -1}, "integer from 0 to 16, not -1"),
         ({"name": "pool", "hidden": 3, "blocks": False}, "False"),
         ({"name": "pool", "hidden": 3, "blocks": None}, "None"),
-        ({"name": "pool", "blocks": 1}, "has the sizes hidden, blocks, not 'blocks'"),
+        ({"name": "pool", "blocks": 1}, "has the sizes hidden, blocks, vector, not 'blocks'"),
+        ({"name": "pool", "hidden": 3, "vector": 65_537}, "integer from 0 to 65,536, not 65537"),
+        ({"name": "pool", "hidden": 3, "vector": -1}, "integer from 0 to 65,536, not -1"),
+        ({"name": "pool", "hidden": 3, "vector": True}, "True"),
+        ({"name": "linear", "vector": 3}, "vector"),
         ({"name": "cnn", "hidden": 3, "filters": 3, "blocks": 0, "region": 1}, "integer from 1 to 16, not 0"),
         ({"name": "cnn", "hidden": 3, "filters": 3, "region": 1}, "hidden, filters, blocks, region"),
         ({"name": "bert", "hidden": 4, "width": 10, "layers": 1, "attention_heads": 4, "feed_forward": 8}, "10"),

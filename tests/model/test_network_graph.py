@@ -13,6 +13,7 @@ from modeling_cases import SMALL_HEADS, random_classifier
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.tflite.convert import fused_lstm
+from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.head_graph import scan_lstm
 from retvec_lite.model.heads import HeadSpec
@@ -44,6 +45,7 @@ each_pair = pytest.mark.parametrize(
     ids=lambda part: getattr(part, "name", part),
 )
 """What is added to a head's logits does not depend on the head."""
+WITH_VECTOR = SMALL_HEADS[4]
 each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
 
@@ -125,9 +127,10 @@ def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, kind: str
     np.testing.assert_allclose(short.probabilities.numpy()[fits], whole.probabilities.numpy()[fits], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["dense", "raw"])
-def test_embeddings_of_texts_and_words(raw: bool) -> None:
-    classifier = random_classifier(SMALL_HEADS[0], raw=raw)
+@pytest.mark.parametrize("kind", ["dense", "raw", "both"])
+@pytest.mark.parametrize("head", [SMALL_HEADS[0], WITH_VECTOR], ids=["pool", "vector"])
+def test_embeddings_of_texts_and_words(head: HeadSpec, kind: str) -> None:
+    classifier = random_classifier(head, **KINDS[kind])
     rows = np.stack([contract.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
     found = embed(tf.constant(rows), classifier, classifier.weights)
     for row, words, embeddings, text in zip(
@@ -137,9 +140,17 @@ def test_embeddings_of_texts_and_words(raw: bool) -> None:
         np.testing.assert_array_equal(words, slots)
         right = reference_network.embed(contract.bits(slots), classifier.weights) * (slots[:, :1] != 0)
         np.testing.assert_allclose(embeddings, right, rtol=0, atol=1e-5)
-        mean = right.sum(axis=0) / max(1, np.count_nonzero(slots[:, 0]))
-        length = np.linalg.norm(mean)
-        np.testing.assert_allclose(text, mean / length if length else mean, rtol=0, atol=1e-5)
+        read = right.sum(axis=0)
+        if head is WITH_VECTOR:
+            read = reference_network.sentence_vector(right, slots[:, 0] != 0, head, classifier.weights)
+        read = read / max(np.linalg.norm(read), 1e-9)
+        assert read.any() == slots.any()
+        if classifier.meaning:
+            meant = text_vector(row, classifier.encoder, classifier.meaning, classifier.weights)
+            read = np.concatenate([read / 2, meant])
+            read = read / max(np.linalg.norm(read), 1e-9)
+        assert text.shape == (classifier.text_dimension,)
+        np.testing.assert_allclose(text, read, rtol=0, atol=1e-5)
 
 
 def test_raw_passes_the_bits_on() -> None:

@@ -11,7 +11,7 @@ from modeling_cases import SMALL_HEADS, random_classifier, random_head
 
 from retvec_lite.contract import codepoints, words
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
-from retvec_lite.model.reference_network import head_logits, probabilities
+from retvec_lite.model.reference_network import head_logits, probabilities, sentence_vector
 
 PHI = NormalDist().cdf
 Weights = dict[str, npt.NDArray[np.float32]]
@@ -71,6 +71,21 @@ def test_pool_with_a_block_is_cnn_without_its_second_layer() -> None:
     mixed = [one + 0.5 * two, 0.25 * one + two + 0.5 * three, 0.25 * two + three]
     read = [here + gelu(value) for here, value in zip((one, two, three), mixed, strict=True)]
     np.testing.assert_allclose(logits, [sum(read) / 3, max(read)], rtol=1e-6)
+
+
+def test_the_logits_are_made_of_the_vector_and_the_vector_of_mean_and_max() -> None:
+    head = PoolHead(hidden=1, vector=2)
+    weights = ones(head, 1, 3) | {
+        "head/vector/kernel": np.array([[1.0, -2.0], [3.0, 0.5]], np.float32),
+        "head/vector/bias": np.array([0.25, -4.0], np.float32),
+    }
+    embeddings, mask = np.array([[1.0], [2.0], [7.0]], np.float32), np.array([True, True, False])
+    mean, most = (gelu(1.0) + gelu(2.0)) / 2, gelu(2.0)
+    right = [mean + 3 * most + 0.25, -2 * mean + most / 2 - 4]
+    np.testing.assert_allclose(sentence_vector(embeddings, mask, head, weights), right, rtol=1e-6)
+    np.testing.assert_allclose(head_logits(embeddings, mask, head, weights), right, rtol=1e-6)
+    # A text without words has no vector.
+    assert not sentence_vector(embeddings, np.zeros(3, bool), head, weights).any()
 
 
 def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:

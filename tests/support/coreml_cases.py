@@ -24,10 +24,10 @@ needs_coremltools = pytest.mark.skipif(
     importlib.util.find_spec("coremltools") is None, reason="coremltools is not installed: no package can be made"
 )
 RECIPES = ("float32", "int8", "int4")
-HEADS = ("pool", "block", "blocks", "cnn", "rnn", "bert", "raw")
+HEADS = ("pool", "vector", "blocks", "cnn", "rnn", "bert", "raw")
 PAIRS = [
     *(("pool", recipe) for recipe in RECIPES),
-    ("block", "int8"),
+    ("vector", "int8"),
     ("cnn", "int4"),
     ("rnn", "int8"),
     ("rnn", "int4"),

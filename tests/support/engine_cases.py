@@ -35,11 +35,11 @@ def _cases() -> dict[str, TrainedModel]:
         "pool": random_classifier(PoolHead(hidden=24), config=SMALL),
         "cnn": random_classifier(CnnHead(hidden=18, filters=16, blocks=2), config=SMALL, ngrams=PLAIN),
         "blocks": random_classifier(CnnHead(hidden=18, filters=16, blocks=3), config=SMALL, ngrams=CODED),
-        "pool, a block": random_classifier(PoolHead(hidden=17, blocks=1), config=SMALL),
+        "pool, a vector": random_classifier(PoolHead(hidden=17, blocks=1, vector=8), config=SMALL),
         "pool, two blocks": random_classifier(PoolHead(hidden=24, blocks=2), config=SMALL, ngrams=PLAIN),
         "raw": random_classifier(PoolHead(hidden=24), config=SMALL, raw=True),
         "version 1": random_classifier(PoolHead(hidden=24), config=first),
-        "meaning": random_classifier(PoolHead(hidden=24), config=MEANT, ngrams=ACCENTED, meaning=True),
+        "meaning": random_classifier(PoolHead(hidden=24, vector=9), config=MEANT, ngrams=ACCENTED, meaning=True),
         "meaning alone": random_classifier(LinearHead(), raw=True, config=MEANT, meaning=True),
     }
     whole = random_classifier(LinearHead(), config=letters, ngrams=CODED)

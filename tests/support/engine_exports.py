@@ -27,7 +27,7 @@ DECISIONS = {
 
 def model_of(name: str) -> TrainedModel:
     """The random classifier of an export."""
-    head = "pool" if name == "several" else name
+    head = "vector" if name == "several" else name
     model = standin.classifier(f"{head}-snapped", standin.LONG, 32)
     return dataclasses.replace(model, decision=DECISIONS[name])
 

@@ -122,7 +122,7 @@ def _resized(parts: Parts, draw: random.Random) -> None:
 def _renumbered(parts: Parts, draw: random.Random) -> bytes:
     entries = _entries(parts)
     place = draw.randrange(len(entries))
-    entries[place] = (draw.choice([*SECTIONS.values(), *NUMBERS, 5, 23, 45, 96, 0x8001]), entries[place][1])
+    entries[place] = (draw.choice([*SECTIONS.values(), *NUMBERS, 5, 24, 45, 96, 0x8001]), entries[place][1])
     return _whole(entries)
 
 
@@ -175,7 +175,7 @@ def _settings(parts: Parts, draw: random.Random) -> None:
 
 
 def _layers(parts: Parts) -> list[str]:
-    ends = ("dense_0", "dense_1", "dense_2", "word", "region", "logits", "projection", "pointwise")
+    ends = ("dense_0", "dense_1", "dense_2", "word", "region", "vector", "logits", "projection", "pointwise")
     return [name for name, content in parts.items() if name.endswith(ends) and len(content) >= 12]
 
 

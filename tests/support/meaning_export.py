@@ -23,7 +23,8 @@ LABELS = ("no", "yes", "other")
 def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
     """Return name -> a classifier and how to export it."""
     ngrams = NgramConfig(buckets=50, plain_letters=True)
-    pool = random_classifier(PoolHead(hidden=24), ngrams=ngrams, meaning=True, config=CONFIG)
+    pool = random_classifier(PoolHead(hidden=24, vector=8), ngrams=ngrams, meaning=True, config=CONFIG)
+    vector = random_classifier(PoolHead(hidden=24, blocks=1, vector=8), config=CONFIG)
     linear = random_classifier(LinearHead(), meaning=True, config=CONFIG)
     several = dataclasses.replace(linear, decision=Decision(thresholds=(0.5, 0.4, 0.6)))
     sizes, weights = table(len(LABELS))
@@ -38,7 +39,7 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
         meaning=sizes,
     )
     # On the grid of every recipe, as training leaves weights.
-    pool, several, alone = (
+    pool, vector, several, alone = (
         dataclasses.replace(
             model,
             weights={
@@ -46,10 +47,11 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
                 for name, value in model.weights.items()
             },
         )
-        for model in (pool, several, alone)
+        for model in (pool, vector, several, alone)
     )
     found: dict[str, tuple[TrainedModel, dict[str, object]]] = {
         "pool": (pool, {"recipes": ["float32", "int8"], "embed": True}),
+        "vector": (vector, {"recipes": ["float32", "int8", "int4"], "embed": True}),
         "package": (pool, {"recipes": ["int8"], "formats": ["coreml"]}),
         "several": (several, {"recipes": ["int8"]}),
         "alone": (alone, {"recipes": ["int8", "int4"], "formats": ["all"]}),

@@ -17,11 +17,18 @@ SMALL_HEADS: tuple[HeadSpec, ...] = (
     CnnHead(hidden=18, filters=16, blocks=3),
     RnnHead(hidden=20, projection=12, units=10),
     BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
-    PoolHead(hidden=18, blocks=1),
+    PoolHead(hidden=18, blocks=1, vector=8),
     PoolHead(hidden=16, blocks=2),
     LinearHead(),
 )
-DEFAULT_HEADS: tuple[HeadSpec, ...] = (LinearHead(), PoolHead(), PoolHead(blocks=1), CnnHead(), RnnHead(), BertHead())
+DEFAULT_HEADS: tuple[HeadSpec, ...] = (
+    LinearHead(),
+    PoolHead(),
+    PoolHead(blocks=1, vector=64),
+    CnnHead(),
+    RnnHead(),
+    BertHead(),
+)
 LABELS = ("no", "yes", 'other, 🙂 "quoted"')
 
 

@@ -77,8 +77,10 @@ def sound_file(draw: random.Random) -> SoundFile:
     size = settings["word_length"] * BITS
     if settings["has_embedding"]:
         size = struct.unpack_from("<I", sections["embedding/dense_2"], 4)[0]
+    read = struct.unpack_from("<I", sections["head/vector"], 4)[0] if "head/vector" in sections else size
     text = [label.decode() for label in labels]
-    sections["metadata"] = json.dumps(_metadata(settings, text, size, has_meaning)).encode()
+    dimensions = (read + (DIMENSION if has_meaning else 0), size)
+    sections["metadata"] = json.dumps(_metadata(settings, text, *dimensions)).encode()
     return SoundFile(settings, labels, sections)
 
 
@@ -158,7 +160,11 @@ def _network(settings: dict[str, int], draw: random.Random) -> dict[str, bytes]:
     }
     for block in range(settings["blocks"]):
         add(f"head/block_{block}/pointwise", size, size)
-    add("head/logits", size if head == "linear" else 2 * size, settings["labels"])
+    size *= 1 if head == "linear" else 2
+    if head in ("pool", "cnn") and draw.random() < 0.3:
+        # Of another size than what it is made of: without it, no file is sound.
+        size = add("head/vector", size, draw.choice([each for each in SIZES if each != size]))
+    add("head/logits", size, settings["labels"])
     return found | blocks
 
 
@@ -195,7 +201,7 @@ def _meaning(settings: dict[str, int], draw: random.Random) -> dict[str, bytes]:
     }
 
 
-def _metadata(settings: dict[str, int], labels: list[str], size: int, has_meaning: bool) -> dict[str, Any]:
+def _metadata(settings: dict[str, int], labels: list[str], of_text: int, of_word: int) -> dict[str, Any]:
     """What an export says about itself, as far as Python reads it."""
     encoder = {
         **{name: settings[name] for name in ("contract_version", "max_chars", "max_words", "word_length")},
@@ -206,8 +212,8 @@ def _metadata(settings: dict[str, int], labels: list[str], size: int, has_meanin
     sizes = {name: settings[name] for name in ("max_chars", "max_words")}
     signatures: list[dict[str, Any]] = [{"name": "classify", "kind": "classify", **sizes}]
     if settings["head"] != HEADS.index("ngrams"):
-        dimensions = {"dimension": size + DIMENSION, "word_dimension": size} if has_meaning else {"dimension": size}
-        signatures.append({"name": "embed", "kind": "embed", **sizes, **dimensions})
+        other = {"word_dimension": of_word} if of_word != of_text else {}
+        signatures.append({"name": "embed", "kind": "embed", **sizes, "dimension": of_text, **other})
     return {
         "format": "retvec-lite",
         "contract_version": settings["contract_version"],

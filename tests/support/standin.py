@@ -28,7 +28,7 @@ KEPT = dataclasses.replace(LONG, contract_version=1)
 LABELS = ("one", "two", "three", "four", "five")
 HEADS: dict[str, HeadSpec] = {
     "pool": PoolHead(hidden=64),
-    "block": PoolHead(hidden=64, blocks=1),
+    "vector": PoolHead(hidden=64, blocks=1, vector=8),
     "blocks": PoolHead(hidden=64, blocks=2),
     "cnn": CnnHead(hidden=72, filters=64, blocks=2),
     "rnn": RnnHead(hidden=56, projection=48, units=40),
@@ -53,7 +53,7 @@ CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
-    """`pool`, `block`, `blocks`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
+    """`pool`, `vector`, `blocks`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
 
     `pool`, `raw` and `ngrams` have n-grams; `width` is that of the embedding.
     """

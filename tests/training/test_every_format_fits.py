@@ -84,6 +84,7 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
                     "head": "pool",
                     "words": 24,
                     "blocks": 1,
+                    "vector": 64,
                     "meaning": 900,
                     "ngrams": NgramConfig(buckets=700, plain_letters=True),
                 },

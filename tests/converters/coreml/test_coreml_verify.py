@@ -26,7 +26,7 @@ from retvec_lite.converters.tflite import examine as tflite_examine
 from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
 
-FOLDERS = ("pool", "block", pytest.param("blocks", marks=pytest.mark.exhaustive), "cnn", "rnn", "bert", "raw")
+FOLDERS = ("pool", "vector", pytest.param("blocks", marks=pytest.mark.exhaustive), "cnn", "rnn", "bert", "raw")
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import PRIME
 from retvec_lite.runtime.artifact import read_artifact
 
-HEADS = ["pool", "block", "blocks", "cnn", "rnn", "bert", "raw"]
+HEADS = ["pool", "vector", "blocks", "cnn", "rnn", "bert", "raw"]
 
 
 @functools.cache

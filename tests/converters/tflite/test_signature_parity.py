@@ -14,6 +14,8 @@ from retvec_lite.converters.parity.golden_texts import golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.examine import SignatureExam
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.reference_network import sentence_vector
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import EMBED, Signature, full_signature, short_signatures
 from retvec_lite.runtime.worker import Job
@@ -50,7 +52,11 @@ def right_answers(spec: TrainedModel, oracle: Oracle, signature: Signature, job:
     }
     if signature.kind == EMBED:
         found["embeddings"] = found["embedding"] * (words[:, :, :1] != 0)
-        found["text"] = np.stack([text_embedding(rows) for rows in found["embeddings"]])
+        read = found["embeddings"]
+        if "head/vector/kernel" in spec.weights:
+            pairs = zip(read, words[:, :, 0] != 0, strict=True)
+            read = [sentence_vector(*pair, spec.head, spec.weights)[None] for pair in pairs]
+        found["text"] = np.stack([text_embedding(rows) for rows in read])
         return found
     counts = [contract.count_pieces(row.tolist(), config) for row in job.rows]
     found["slots"] = np.minimum(counts, signature.max_words + 1).astype(np.int32)
@@ -95,6 +101,21 @@ def test_right_answers_pass(spec: TrainedModel, oracle: Oracle, texts: Sample, s
     assert all(check.ok for check in checks.values()), checks
     own = {"embeddings", "text"} if signature.kind == EMBED else {"slots", "probabilities", "as classify"}
     assert set(checks) == {"words", "bits", "embedding"} | own
+
+
+def test_the_vector_of_a_head_takes_the_place_of_the_words(texts: Sample) -> None:
+    spec = standin.classifier("vector", standin.LONG)
+    oracle, whole = Oracle(spec, spec.weights), dataclasses.replace(WHOLE, dimension=8, word_dimension=64)
+    assert all(check.ok for check in exam(spec, oracle, texts, whole).values())
+
+    def by_the_words(answers: Outputs) -> None:
+        answers["text"] = np.stack([text_embedding(rows)[:8] for rows in answers["embeddings"]])
+
+    broken = {name for name, check in exam(spec, oracle, texts, whole, by_the_words).items() if not check.ok}
+    assert broken == {"text"}
+    # A file whose texts have other numbers is refused, and not compared as far as it goes.
+    with pytest.raises(RetvecLiteError, match="text"):
+        exam(spec, oracle, texts, whole, lambda answers: answers.update(text=answers["text"][:, :1]))
 
 
 def test_texts_at_the_limits_are_among_them(spec: TrainedModel, oracle: Oracle, texts: Sample) -> None:
