@@ -16,13 +16,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.model.grid import EIGHT_BITS, snap
+from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS, MOST_CODEBOOKS, PRIME
 from retvec_lite.training.linear_features import Features, Matrix
 
-SENTENCE_LENGTH: Final = 0.5
-MEAN_LENGTH: Final = 0.2
-"""Length of a typical vector of the sentence network, and of a mean word vector, beside n-grams, whose length is 1: n-grams lead."""
 _DIRECTIONS: Final = 64
 """Principal components of these vectors that are read: all of them are no better, and take twice the time."""
 
@@ -44,6 +41,24 @@ _WORTH_PASSES: Final = 200
 """C of softmax regression, and when it ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
 al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
 UNSEEN_BY_SOFTMAX: Final = -4.0
+
+
+class Vectors(NamedTuple):
+    """How vectors of texts are read.
+
+    Attributes:
+        length: of a typical one beside n-grams, whose length is 1: n-grams lead.
+        levels: of the grid that the layer from them to the labels lies on.
+    """
+
+    length: float
+    levels: int
+
+
+SENTENCES: Final = Vectors(length=0.5, levels=FOUR_BITS)
+"""Those of the sentence network. On 4 bits, as all its layers, files of every recipe compute the same."""
+MEANS: Final = Vectors(length=0.2, levels=EIGHT_BITS)
+"""Mean word vectors."""
 
 
 class Weighing(NamedTuple):
@@ -72,6 +87,7 @@ class LinearModel:
     """
 
     weights: dict[str, Floats]
+    vectors: Vectors = MEANS
 
     def scores(self, features: Features) -> Floats:
         """Return the logits of texts, float32 `[texts, classes]`; with codebooks, `features` count hashes."""
@@ -90,9 +106,13 @@ class LinearModel:
     def scaled(self, factor: float) -> "LinearModel":
         """Return the model whose logits are `factor` times these, on a grid again."""
         scaled = {name: (value * np.float32(factor)).astype(np.float32) for name, value in self.weights.items()}
-        scaled = {name: snap(value, EIGHT_BITS) if value.ndim == 2 else value for name, value in scaled.items()}
+        of_vectors = "head/logits/kernel"
+        scaled = {
+            name: snap(value, self.vectors.levels if name == of_vectors else EIGHT_BITS) if value.ndim == 2 else value
+            for name, value in scaled.items()
+        }
         as_they_are = {name: self.weights[name] for name in ("ngrams/squares", "ngrams/codes") if name in self.weights}
-        return LinearModel(scaled | as_they_are)
+        return dataclasses.replace(self, weights=scaled | as_they_are)
 
 
 def fit_linear(
@@ -103,7 +123,7 @@ def fit_linear(
     seed: int,
     softmax: bool = False,
     weighing: Weighing = USUAL,
-    vector_length: float = MEAN_LENGTH,
+    vectors: Vectors = MEANS,
     weights: Floats | None = None,
     text_weights: Floats | None = None,
 ) -> LinearModel:
@@ -117,7 +137,7 @@ def fit_linear(
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.vectors is not None:
         centre = features.vectors.mean(axis=0)
-        basis = _main_directions(features.vectors - centre, vector_length)
+        basis = _main_directions(features.vectors - centre, vectors.length)
         scaled = sparse.hstack([scaled, (features.vectors - centre) @ basis])
     if features.meaning is not None:
         scaled = sparse.hstack([scaled, length * features.meaning])
@@ -140,13 +160,13 @@ def fit_linear(
         "ngrams/bias": bias,
     }
     if features.vectors is not None:
-        inner = snap(basis @ kernel[buckets : buckets + basis.shape[1]], EIGHT_BITS)
+        inner = snap(basis @ kernel[buckets : buckets + basis.shape[1]], vectors.levels)
         solved["head/logits/kernel"] = inner
         solved["head/logits/bias"] = (-centre @ inner).astype(np.float32)
     if features.meaning is not None:
         inner = kernel[-features.meaning.shape[1] :] * np.float32(length)
         solved["meaning/projection"] = snap(np.ascontiguousarray(inner), EIGHT_BITS)
-    return LinearModel(solved)
+    return LinearModel(solved, vectors)
 
 
 def _softmax_regression(

