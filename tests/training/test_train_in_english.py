@@ -16,7 +16,7 @@ pytest.importorskip("tensorflow")
 README = Path(__file__).resolve().parents[2] / "README.md"
 QUESTIONS = {
     "wo bleibt meine Bestellung?": "delivery",
-    "weck mich morgen um sieben": "alarm",
+    "stell den Wecker auf sieben Uhr": "alarm",
     "spiel etwas Musik": "music",
 }
 TEXTS_A_LABEL = 40
