@@ -56,8 +56,6 @@ class SentenceNetwork:
 
     name: ClassVar = "sentences"
     """What reports call its word embedding."""
-    language: ClassVar = "en"
-    """That of the sentences that it read."""
 
     head: PoolHead
     weights: Mapping[str, Floats]

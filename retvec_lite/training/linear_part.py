@@ -103,7 +103,7 @@ class LinearPart:
         data, settings = plan.data, plan.settings
         self._data, self._buckets, self._meaning, self._settings = data, plan.buckets, plan.meaning, settings
         self._vectors, self._progress = vectors, progress
-        self._sentences = plan.reads_sentences
+        self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
         self.few = len(data.clean) <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -27,13 +26,11 @@ _SCORED: Final = 500
 class NetworkPart:
     """Fits the network of a plan as often as asked: to folds of the texts, then to all of them.
 
-    It starts from random weights, but for those that `start` has. Progress is told of "embedding words", and of the steps of all fits
-    together as "training".
+    Progress is told of "embedding words", and of the steps of all fits together as "training".
     """
 
-    def __init__(self, plan: Plan, progress: Progress = silent, start: Mapping[str, Floats] | None = None) -> None:
+    def __init__(self, plan: Plan, progress: Progress = silent) -> None:
         self._plan = plan
-        self._start = start or {}
         self._progress = progress
         self._network: TrainableNetwork | None = None
         data = plan.data
@@ -83,7 +80,6 @@ class NetworkPart:
         classes, inputs = len(data.labels), word_dimension(embedding, data.config.word_length)
         weights = head.initial_weights(rng, inputs, classes, data.config.max_words)
         weights["head/logits/bias"] = data.scheme.starting_bias(examples.targets, classes)
-        weights |= self._start
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:

@@ -149,7 +149,7 @@ class Plan:
         settings: see `FitSettings`.
         meaning: what the linear part may read of what words mean; None for nothing.
         meaning_facts: what the report says of it, or why there is none.
-        sentences: the sentence network to start from; None to train a network from random weights.
+        sentences: the sentence network, which the linear part reads; None to train a network.
     """
 
     data: TrainingData
@@ -160,11 +160,6 @@ class Plan:
     meaning: MeaningPart | None = None
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     sentences: SentenceNetwork | None = None
-
-    @property
-    def reads_sentences(self) -> bool:
-        """Whether the linear part reads what the sentence network says, as it stands: of few texts."""
-        return self.sentences is not None and len(self.data.clean) <= FEW
 
 
 @dataclasses.dataclass

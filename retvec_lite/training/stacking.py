@@ -19,7 +19,7 @@ from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.plan import FEW, MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
+from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
 from retvec_lite.training.sentences import SentenceReader
 
 LINEAR, NETWORK = "linear", "network"
@@ -56,21 +56,19 @@ class Stack(NamedTuple):
 def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up.
 
-    Of few texts, the linear part reads what the sentence network says, and no network is trained; of more, one goes on from there.
+    Where the linear part reads what the sentence network says, no network is trained.
     """
     data, head = plan.data, plan.head
     everything = np.arange(len(data.clean))
     sentences = _sentence_reader(plan, progress) if plan.sentences else None
-    read: Callable[[Ints], Floats] | None = sentences.vectors if sentences and plan.reads_sentences else None
-    trains = not read and not isinstance(head, LinearHead)
-    if not plan.reads_sentences:
+    trains = not sentences and not isinstance(head, LinearHead)
+    if not sentences:
         # It embeds words, and takes seconds to load.
         load_tensorflow(progress)
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
     beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
-    network = _network_part(plan, sentences, beside.tell) if trains else None
-    if isinstance(head, LinearHead):
-        read = _mean_words(plan, progress)
+    network = _network_part(plan, beside.tell) if trains else None
+    read = sentences.vectors if sentences else None if trains else _mean_words(plan, progress)
     linear = LinearPart(plan, read, beside.report) if plan.buckets else None
 
     # What each part says of texts that it has not seen. Cross-validated, the network learns from all texts meanwhile.
@@ -118,17 +116,16 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
 
 
 def _sentence_reader(plan: Plan, progress: Progress) -> SentenceReader:
-    """Return the reader of a training, for directions in which some of its texts differ."""
+    """Return the reader of a training, for the directions in which its texts differ."""
     assert plan.sentences is not None
     assert isinstance(plan.head, PoolHead)
-    some = plan.data.clean_ids[:: -(-len(plan.data.clean) // FEW)]
-    return SentenceReader(plan.sentences, plan.head, plan.data.words, some, progress)
+    return SentenceReader(plan.sentences, plan.head, plan.data.words, plan.data.clean_ids, progress)
 
 
-def _network_part(plan: Plan, sentences: SentenceReader | None, progress: Progress) -> Part:
+def _network_part(plan: Plan, progress: Progress) -> Part:
     from retvec_lite.training.network_part import NetworkPart
 
-    return NetworkPart(plan, progress, sentences.weights if sentences else {})
+    return NetworkPart(plan, progress)
 
 
 def _mean_words(plan: Plan, progress: Progress) -> Callable[[Ints], Floats]:

@@ -16,7 +16,7 @@ from retvec_lite.contract import EncoderConfig, Floats, bits
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
-from retvec_lite.training import budget, linear_part, network_part, plan, sentences
+from retvec_lite.training import network_part, sentences
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.reading import TextReader
@@ -169,7 +169,7 @@ def planned(data: Dataset = DATA, **options: Any) -> Plan:
 
 def test_texts_start_from_it_unless_another_network_is_asked_for() -> None:
     found = planned()
-    assert found.sentences is packaged_sentences() and found.reads_sentences
+    assert found.sentences is packaged_sentences()
     assert found.head == dataclasses.replace(found.sentences.head, vector=64)
     assert planned(max_kb=2_000).sentences
 
@@ -189,19 +189,14 @@ def test_texts_start_from_it_unless_another_network_is_asked_for() -> None:
 )
 def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
     found, without = planned(**options), packaged_sentences()
-    assert found.sentences is None and not found.reads_sentences
+    assert found.sentences is None
     assert found.head != without.head
     assert not any(np.array_equal(value, without.weights[name]) for name, value in found.embedding.items())
 
 
-def test_many_texts_start_from_it_in_english_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (plan, trainer, budget, linear_part):
-        monkeypatch.setattr(module, "FEW", 5)
-    german = Dataset(tuple(f"Ich möchte heute {word} essen und trinken" for word in "abcdefghij"), DATA.labels)
-    assert (
-        trainer.make_plan(asked(DATA, meaning="auto")).sentences
-        and not trainer.make_plan(asked(german, meaning="auto")).sentences
-    )
+def test_many_texts_train_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "FEW", 5)
+    assert planned().sentences is None
 
 
 def test_texts_with_several_labels_train_their_own() -> None:
@@ -211,24 +206,3 @@ def test_texts_with_several_labels_train_their_own() -> None:
 
 def test_a_network_of_ones_own_reads_as_many_copies_as_ever() -> None:
     assert planned(ngram_kb=0).settings.copies == FitSettings.copies
-
-
-@pytest.fixture(scope="module")
-def many() -> Outcome:
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (plan, trainer, budget, linear_part):
-            patch.setattr(module, "FEW", 5)
-        return usual(meaning="auto", settings=FitSettings(epochs=3, copies=2, batch_size=4))
-
-
-def test_more_texts_train_a_network_that_starts_from_it(many: Outcome) -> None:
-    model, known = many.model, packaged_sentences()
-    facts = model.training
-    assert facts["sentences"] and facts["epochs"] == 3 and set(facts["factors"]) == {"linear", "network"}
-    assert model.head == dataclasses.replace(known.head, vector=64) and model.embedding["name"] == "sentences"
-    for name, value in known.embedding_weights.items():
-        np.testing.assert_array_equal(model.weights[name], value, name)
-    for name in ("head/word/kernel", "head/block_0/pointwise/kernel"):
-        together = np.corrcoef(known.weights[name].ravel(), model.weights[name].ravel())[0, 1]
-        assert 0.8 < together < 1.0, (name, together)
-    assert "Would more texts help? (without the network)" in str(Classifier(model, many.validation))
