@@ -120,19 +120,19 @@ def choose_parts(
     head: str,
     count: Callable[[], int],
     meaning: MeaningConfig | None = None,
-    start: HeadSpec | None = None,
+    sentences: HeadSpec | None = None,
 ) -> tuple[HeadSpec, int]:
     """Return the head, and how many buckets of n-grams there is room for beside it and a table of what words mean.
 
     Args:
         budget: of the file.
         data: the texts.
-        head: its name, or "auto". Then the head to `start` from comes first. Otherwise few texts get the head `pool`, many get `cnn`. Many
+        head: its name, or "auto". Then the head of the sentence network comes first, if any. Otherwise few texts get the head `pool`, many get `cnn`. Many
             languages with many labels are better off with `pool` as well: the bytes that it saves are worth more as codebooks
             (docs/benchmarks.md). What does not fit gives way to a smaller head.
         count: counts the different n-grams of the texts, which takes time.
         meaning: the table of what words mean, if any.
-        start: the head of the sentence network, if training starts from it.
+        sentences: the head of the sentence network, if the linear part reads it.
 
     Raises:
         RetvecLiteError: where nothing fits, or for the head linear without room for n-grams.
@@ -148,10 +148,10 @@ def choose_parts(
                 usual = PoolHead.name
         heads = _SMALLER[_SMALLER.index(usual) :]
     needed = {}
-    for spec in (*([start] if start else []), *(HEADS[name]() for name in heads)):
+    for spec in (*([sentences] if sentences else []), *(HEADS[name]() for name in heads)):
         buckets = budget.buckets(spec, meaning)
         # These two are nothing without n-grams.
-        if (spec == start or isinstance(spec, LinearHead)) and not buckets:
+        if (spec == sentences or isinstance(spec, LinearHead)) and not buckets:
             continue
         needed[spec] = budget.largest_file(budget.shapes(spec, meaning, buckets))
         if needed[spec] <= 1000 * budget.max_kb:
@@ -176,13 +176,13 @@ def choose_meaning_kb(
     head: str,
     count: Callable[[], int],
     others: int = 0,
-    start: HeadSpec | None = None,
+    sentences: HeadSpec | None = None,
 ) -> int:
     """Return how many kilobytes (1,000 bytes) what words mean gets beside a head, with words of so many other languages.
 
     Arguments as of `choose_parts`: few texts cannot use all buckets.
     """
-    spec = start or HEADS[_usual_head(data) if head == "auto" else head]()
+    spec = sentences or HEADS[_usual_head(data) if head == "auto" else head]()
     room = budget.ngram_room(spec)
     buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)

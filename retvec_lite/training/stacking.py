@@ -84,7 +84,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
 
     # How much each part counts.
     usual = USUAL_OF_SOFTMAX if linear and linear.is_softmax else USUAL_FACTORS
-    factors, _, shift = mix_held_out(parts, data.held_out.truth, data.scheme, usual)
+    factors, shift = mix_held_out(parts, data.held_out.truth, data.scheme, usual)
     together = {
         rate: np.sum([factors[name] * found[rate] for name, found in parts.items()], axis=0) + shift
         for rate in data.held_out.ids
@@ -151,12 +151,10 @@ class Mix(NamedTuple):
 
     Attributes:
         factors: one for each part, by its name, 0.01 at least: a part that knows nothing of other texts still says which label comes first.
-        loss: the mean negative log likelihood of the right labels, and how far the factors are from the usual ones.
         shift: what is added to the logits of all labels; 0 where a text has one label, since a softmax does not see it.
     """
 
     factors: Mapping[str, float]
-    loss: float
     shift: float = 0.0
 
 
@@ -203,4 +201,4 @@ def fit_mix(
     bounds = [(np.log(_LEAST), None)] * len(parts) + [(None, None)] * free
     solved = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     found, factors = solved.x, np.exp(solved.x[: len(parts)])
-    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(solved.fun), float(found[len(parts) :].sum()))
+    return Mix(dict(zip(parts, factors.tolist(), strict=True)), float(found[len(parts) :].sum()))

@@ -199,14 +199,14 @@ def _plan(
     facts: Mapping[str, Any],
     sentences: SentenceNetwork | None,
 ) -> Plan:
-    """Return the plan; one that starts from the sentence network has its embedding, and n-grams beside it."""
-    start = sentences if sentences and head == _sentence_head(sentences) else None
-    embedding = start.embedding_weights if start else budget.embedding
-    return Plan(data, head, buckets, embedding, settings, meaning, facts, start)
+    """Return the plan; the sentence network, if there is room for it, comes with its own embedding."""
+    read = sentences if sentences and head == _sentence_head(sentences) else None
+    embedding = read.embedding_weights if read else budget.embedding
+    return Plan(data, head, buckets, embedding, settings, meaning, facts, read)
 
 
 def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
-    """Return the head of classifiers that start from the sentence network."""
+    """Return the head of classifiers that read the sentence network."""
     return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
