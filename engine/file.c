@@ -197,7 +197,7 @@ static uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_
 
 static int check_settings(const uint32_t *set) {
   size_t n;
-  if (!in_range(set[CONTRACT], 1, 2)) return RVL_VERSION;
+  if (!in_range(set[CONTRACT], 1, 3)) return RVL_VERSION;
   for (n = 0; n < COUNT_OF(FIXED); n++)
     if (set[FIXED[n][0]] != FIXED[n][1]) return RVL_VERSION;
   if (set[REGION] > (set[HEAD] == CNN)) return RVL_VERSION;

@@ -22,10 +22,10 @@ from retvec_lite.normal_form import normalize
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
-CONTRACT_VERSION: Final = 2
+CONTRACT_VERSION: Final = 3
 """Version of the text-to-words contract for new classifiers."""
 
-CONTRACT_VERSIONS: Final = (1, 2)
+CONTRACT_VERSIONS: Final = (1, 2, 3)
 """The versions that can be read. A runtime refuses artifacts of any other version."""
 
 MAX_CODE_POINT: Final = 0x10FFFF
@@ -106,7 +106,7 @@ class EncoderConfig:
         max_words: word slots, 1 to 4096; the words after them are not encoded.
         word_length: code points per slot, 6 to 64; a longer word goes on in the next slot.
         letters_only: read letters alone, and no words with a sign of `normal_form.TECHNICAL`, such as links. From version 2 on.
-        contract_version: 2, or 1 for texts without their normal form.
+        contract_version: 3; 2 for texts that are not condensed, or 1 for those without their normal form either.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range or another contract version.
@@ -281,15 +281,17 @@ def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int
         values: any int32 values.
         config: the version of the contract, and whether to read letters alone.
     """
-    sanitized = [_sanitize(value) for value in values]
+    scalars = sanitized(values)
     if config.contract_version > 1:
-        return normalize(sanitized, SEPARATING, tuple(UNSPACED.values()), config.letters_only)
-    return [char for char in sanitized if char not in _DROPPED]
+        return normalize(scalars, SEPARATING, tuple(UNSPACED.values()), config.letters_only)
+    return [char for char in scalars if char not in _DROPPED]
 
 
-def _sanitize(value: int) -> int:
-    is_scalar = 0 <= value <= MAX_CODE_POINT and not 0xD800 <= value <= 0xDFFF
-    return value if is_scalar else REPLACEMENT
+def sanitized(values: Sequence[int]) -> list[int]:
+    """Replace every value that is no Unicode scalar value: rule 1."""
+    return [
+        value if 0 <= value <= MAX_CODE_POINT and not 0xD800 <= value <= 0xDFFF else REPLACEMENT for value in values
+    ]
 
 
 @functools.cache

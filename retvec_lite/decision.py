@@ -188,7 +188,7 @@ class Decision:
         """Return which texts belong to none of the labels, bool `[texts]`.
 
         Args:
-            texts: as far as the classifier reads them, see `windows.read_limit`.
+            texts: as `windows.decided_text` returns them.
             probabilities: float32 `[texts, classes]`.
             labels: the classes, in the order of the columns.
         """

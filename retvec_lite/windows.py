@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from retvec_lite.condensing import condense
 from retvec_lite.contract import BLANK, MOST_DECOMPOSED, EncoderConfig, Floats, composed
 from retvec_lite.decision import Decision
 
@@ -30,7 +31,7 @@ Answers = Callable[[list[str]], Floats]
 
 
 def read_limit(config: EncoderConfig) -> int:
-    """Return how many code points of a text, as it is given, a classifier reads at most.
+    """Return how many code points of a text, condensed from version 3 of the contract on, a classifier reads at most.
 
     Example:
         >>> from retvec_lite import EncoderConfig
@@ -57,8 +58,28 @@ def describe_reading(config: EncoderConfig) -> str:
     return f"the first {limit:,} code points of a text{windows}"
 
 
+def read_text(text: str, config: EncoderConfig) -> str:
+    """Return what is read of a text: condensed, or up to version 2 of the contract its start, composed (NFC).
+
+    Example:
+        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.windows import read_text
+        >>> read_text("<b>Hello</b>" + 1000 * ".", EncoderConfig())
+        'Hello..'
+    """
+    if config.contract_version == 1:
+        return composed(text, config.max_chars)
+    limit = read_limit(config)
+    return condense(text, limit) if config.contract_version > 2 else unicodedata.normalize("NFC", text[:limit])
+
+
+def decided_text(text: str, config: EncoderConfig) -> str:
+    """Return where a `Decision` looks for known letters: in what is read; up to version 2, in the start of the text as it was given."""
+    return read_text(text, config) if config.contract_version > 2 else text[: read_limit(config)]
+
+
 def cut_windows(text: str, config: EncoderConfig) -> list[str]:
-    """Compose a text (NFC) and cut it into windows of at most `max_chars` code points; one for a text that fits.
+    """Read a text and cut it into windows of at most `max_chars` code points; one for a text that fits.
 
     Example:
         >>> from retvec_lite import EncoderConfig
@@ -66,9 +87,7 @@ def cut_windows(text: str, config: EncoderConfig) -> list[str]:
         >>> cut_windows("Hello again! Where is my parcel?", EncoderConfig(max_chars=20))
         ['Hello again!', 'Where is my parcel?']
     """
-    if config.contract_version == 1:
-        return [composed(text, config.max_chars)]
-    rest = unicodedata.normalize("NFC", text[: read_limit(config)])
+    rest = read_text(text, config)
     most = config.max_chars
     if len(rest) <= most:
         return [rest]

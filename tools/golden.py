@@ -18,7 +18,7 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.engine import EngineFormat
 from retvec_lite.converters.format import Format
 from retvec_lite.converters.parity.golden import clear_answers, golden_bytes
-from retvec_lite.converters.parity.golden_texts import GoldenText, golden_texts
+from retvec_lite.converters.parity.golden_texts import GoldenText, golden_texts, is_reachable
 from retvec_lite.converters.parity.oracle import Oracle, Sample
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite.format import TFLite
@@ -27,6 +27,7 @@ from retvec_lite.data.typos import mistype
 from retvec_lite.decision import Decision
 from retvec_lite.files import atomic_write
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.windows import read_text
 
 FOLDER: Final = Path(__file__).parents[1] / "golden"
 CHECKSUMS: Final = "SHA256SUMS"
@@ -81,8 +82,8 @@ def texts_of(config: EncoderConfig) -> list[GoldenText]:
     people += [" ".join(text for text, _ in rows[at : at + 2]) for at in range(PEOPLE, PEOPLE + 10, 2)]
     short = [text for text in people if len(text) <= config.max_chars]
     return [
-        *golden_texts(config),
-        *(GoldenText(text, text, contract.codepoints(text, config.max_chars)) for text in short),
+        *(text for text in golden_texts(config) if is_reachable(text, config)),
+        *(GoldenText(text, text, contract.codepoints(read_text(text, config), config.max_chars)) for text in short),
     ]
 
 

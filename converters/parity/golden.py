@@ -9,11 +9,11 @@ import numpy as np
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.converters.parity.golden_texts import GoldenText, golden_windows, long_texts
+from retvec_lite.converters.parity.golden_texts import GoldenText, golden_windows, is_reachable, long_texts
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.json_text import parse_json
-from retvec_lite.windows import combine, cut_windows, read_limit
+from retvec_lite.windows import combine, cut_windows, decided_text
 
 GOLDEN_NAME: Final = "golden.json"
 FORMAT: Final = "retvec-lite-golden"
@@ -60,11 +60,13 @@ def golden_bytes(
     }
     if decision is not None and decision.rejects:
         head |= decision.entry()
-    limit = read_limit(config)
     kept = None if decision is None or not decision.rejects else decision
+    rows = [row for row, text in enumerate(texts) if is_reachable(text, config)]
+    texts = [texts[row] for row in rows]
+    expected = {key: (table[rows], tolerance) for key, (table, tolerance) in expected.items()}
     cases = []
-    found = _answers([text.text and text.text[:limit] for text in texts], expected, labels, kept)
-    for text, answers in zip(texts, found, strict=True):
+    read = [None if text.text is None else decided_text(text.text, config) for text in texts]
+    for text, answers in zip(texts, _answers(read, expected, labels, kept), strict=True):
         slots = contract.words(text.codepoints, config)
         case = {
             "name": text.name,
@@ -97,8 +99,7 @@ def _long_cases(
         key: (np.stack([combine(table[part], labels, decision or Decision()) for part in places]), tolerance)
         for key, (table, tolerance) in expected.items()
     }
-    limit = read_limit(config)
-    answers = _answers([text[:limit] for text in long.values()], joined, labels, decision)
+    answers = _answers([decided_text(text, config) for text in long.values()], joined, labels, decision)
     return [
         json.dumps({"name": name, "text": text, "windows": own, **found}, separators=(",", ":"))
         for (name, text), own, found in zip(long.items(), windows, answers, strict=True)

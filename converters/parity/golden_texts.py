@@ -19,7 +19,7 @@ from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED
 from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
 from retvec_lite.runtime.artifact import short_signatures
-from retvec_lite.windows import cut_windows, read_limit
+from retvec_lite.windows import cut_windows, read_limit, read_text
 
 Item = TypeVar("Item")
 
@@ -129,6 +129,38 @@ _NORMAL_TEXTS: Final[Mapping[str, str]] = {
 }
 """Texts for what version 2 of the contract adds."""
 
+_CONDENSED_TEXTS: Final[Mapping[str, str]] = {
+    "padding": "... !!!!!! 😀🎉😀🎉 - - - - - .-.-.-.- now"
+    + 30 * " ."
+    + 30 * "\u200b"
+    + 30 * " "
+    + "a" * 9
+    + "1" * 9
+    + "哈" * 9,
+    "blanks and new lines": " \t\n a  b\u3000 \u2003 cd\r\n\r\nef \0\0 gh ",
+    "tags": "<p>fr<b>e</b>e</p> x<br/>y <A HREF='?a=1'>link</A> <!-- none --> a<b and c>d <3 <me@x.org> </ b> <x/y=z> <b =>",
+    "entities": "a&nbsp;b &amp;&lt;b&gt; &#102;r&#x65;&#X65; &quot;&euro;&hellip; &amp;amp; &bad; &#0; &#xD800; &#1114112; &#769; & &amp e&#769;",
+    "percent-encoding": "a%20b%c3%a9%E2%82%AC%F0%9F%98%80 100% 5%C3 %00 %7F%80 %ED%A0%80 %E0%80%80 %F5%80%80%80 %0A%41",
+    "escapes": "\\u0041\\u00e9 \\uD83D\\uDE00 \\uD83D \\uDE00 \\u12 \\\\u0042 \\u200b\\u0301",
+    "emphasis": '**bold** *its* __all__ _be_ ~~so~~ `cd` ```do``` f*ck fr** 12*34 (*xy*). **ab* *cd** "_qu_" ***all*** ****no**** *open **by *it',
+    "links": "[text](https://x.org/a_b) ![alt](y.png) [sic] [a](b c) [a](b(c)) a](b) [x[y](z)",
+    "long numbers": "1234567890123456 12345678901234567 a1234567890123456789b %2012345678901234567",
+    "marks of other scripts": "p\u0591a\u05b0y\u0e31p\u0e34a\u093fl क\u0e31ा \u093f ת\u05b0\u064b x\u200d\u05b0 か\u3099 ༀ\u0f71\u0f72 1\u0e31",
+    "many marks": "e"
+    + 20 * "\u0301"
+    + " क"
+    + 9 * "\u093f"
+    + " a"
+    + 12 * "\u0316"
+    + "\u0301 "
+    + "ת"
+    + 4 * "\u05b0\u200b\u05b8",
+    "spread words": "f - r - e - e   m . o . n . e . y,  c  a  s  h    n  o  w",
+    "spread words of one gap": "f.r.e.e m.o.n.e.y; f r e e, n o w",
+    "spread letters and numbers": "1 2 3 4 5 6, a 1 b 2, N.A.S.A. I, a b c1 d é.è-ñ_ü",
+}
+"""Texts for what version 3 of the contract adds, which apps condense."""
+
 _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
     "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
     "a separator that composing replaces": (0x61, 0x2000, 0x62),
@@ -165,6 +197,8 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
     if config.contract_version > 1:
         texts |= _NORMAL_TEXTS
+    if config.contract_version > 2:
+        texts |= _CONDENSED_TEXTS
     for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
         texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
     texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
@@ -177,12 +211,33 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
             name: text if fits[name] else contract.composed(text, config.max_chars) for name, text in texts.items()
         }
         texts |= {name: window for window, name in golden_windows(config).items()}
-    rows = [GoldenText(name, text, contract.codepoints(text, config.max_chars)) for name, text in texts.items()]
+    rows = [_golden(name, text, config) for name, text in texts.items()]
+    if config.contract_version > 2:
+        condensed = {f"{name}, condensed": text for name, text in texts.items() if read_text(text, config) != text}
+        rows += [
+            GoldenText(name, text, contract.codepoints(read_text(text, config), config.max_chars))
+            for name, text in condensed.items()
+            if len(read_text(text, config)) <= config.max_chars
+        ]
     for name, values in {**_VALUES, **dict(_limit_values(config))}.items():
         row = np.zeros(config.max_chars, np.int32)
         row[: len(values)] = values[: config.max_chars]
         rows.append(GoldenText(name, None, row))
     return tuple(rows)
+
+
+def _golden(name: str, text: str, config: EncoderConfig) -> GoldenText:
+    """Return a golden text of the code points of a text, whether or not an app passes them as they are."""
+    is_read = config.contract_version < 3 or read_text(text, config) == contract.composed(text, config.max_chars)
+    return GoldenText(name, text if is_read else None, contract.codepoints(text, config.max_chars))
+
+
+def is_reachable(text: GoldenText, config: EncoderConfig) -> bool:
+    """Return whether an app that gets a text, or only its code points, passes these code points to the model."""
+    if text.text is not None or config.contract_version < 3:
+        return True
+    given = "".join(map(chr, contract.sanitized(np.trim_zeros(text.codepoints, "b").tolist())))
+    return read_text(given, config) == given
 
 
 def long_texts(config: EncoderConfig) -> dict[str, str]:
@@ -197,7 +252,8 @@ def long_texts(config: EncoderConfig) -> dict[str, str]:
         # No separator to end at; two UTF-16 units a character, or two code points before they are composed.
         "one word": "parcel\U00020bb7e\u0301" * (size // 6),
         "blanks at both ends": "\0" + " " * size + "play some jazz" + "\n\u3000" * 9,
-        "more than is read": "a" * read_limit(config) + " Where is my parcel?",
+        "more than is read": "ab" * (read_limit(config) // 2) + " Where is my parcel?",
+        "padding in front": ". " * read_limit(config) + "Where is my parcel?",
     }
 
 

@@ -21,7 +21,7 @@ from retvec_lite.data.texts import chunks
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.pool import Runs, WorkPool, answered
-from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_embedding, read_limit
+from retvec_lite.windows import answer_in_windows, combine, cut_windows, decided_text, mean_embedding
 
 _SPACED: Final = "spaced"
 _JOINING: Final = "joining"
@@ -213,8 +213,10 @@ class Runner:
 
     def predictions(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
         """Yield the answers to texts, in order; `Classifier.predict_many` describes them."""
-        limit = read_limit(self._config)
-        chunks = (([text[:limit] for text in chunk], rows) for chunk, rows in self._stream("probabilities", texts))
+        chunks = (
+            ([decided_text(text, self._config) for text in chunk], rows)
+            for chunk, rows in self._stream("probabilities", texts)
+        )
         if decision.multi_label:
             for read, rows in chunks:
                 for row, has in zip(rows, decision.has(read, rows), strict=True):

@@ -23,12 +23,12 @@ from retvec_lite.contract import (
     EncoderConfig,
     Ints,
     Piece,
-    composed,
     visible_characters,
 )
 from retvec_lite.runtime import NOT_BUILT, is_built
 from retvec_lite.runtime.native import normal_forms
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.windows import read_text
 
 Places = npt.NDArray[np.int64]
 _Hashes = npt.NDArray[np.uint64]
@@ -227,7 +227,7 @@ class _Chunk:
 
 
 def _read_chunk(texts: Sequence[str], config: EncoderConfig) -> _Chunk:
-    whole = [composed(text, config.max_chars) for text in texts]
+    whole = [read_text(text, config)[: config.max_chars] for text in texts]
     characters = Ragged(*normal_forms(whole, config)) if is_built() else _reference(whole, config)
     runs, counts = characters.split(~np.isin(characters.items, [*SEPARATING], kind="table"))
     return _Chunk(*runs.distinct(), counts)

@@ -21,7 +21,7 @@ from retvec_lite.data.calibration import Rejection, measure_rejection
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import Decision
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.windows import read_limit
+from retvec_lite.windows import decided_text
 
 _UNKNOWN_POWER: Final = 0.2
 """`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
@@ -146,8 +146,8 @@ def _right_answers(
 
 
 def _read(rate: float, data: TrainingData) -> list[str]:
-    """Return the held-out texts as far as the classifier reads them."""
-    return [text[: read_limit(data.config)] for text in data.held_out_texts[rate]]
+    """Return the held-out texts as the decision sees them."""
+    return [decided_text(text, data.config) for text in data.held_out_texts[rate]]
 
 
 class Thresholds(NamedTuple):
