@@ -1,11 +1,13 @@
 """Do answers survive other ways of writing, and do innocent texts stay innocent?
 
     python -m benchmarks.experiments.robustness [--set NAME] [--only SYSTEM] [--work DIR] [--quick]
+    python -m benchmarks.experiments.robustness --file FILE --set NAME [--texts 400]
 
 disguises.py defines the ways. Of the test texts that a system answers rightly as they stand, those count that keep their answer.
 Where a label is spam, so do the other texts that are called spam, and the spam that is found. Ours are exported int8 files, and
 "none of these" counts as another answer; the others always name a label.
 Rows already in the JSON are kept, and trained systems in the work folder. With another `--work`, ours are trained and measured anew.
+With `--file`, one exported file or trained folder is measured on some test texts of one set, and its shares are printed, not kept.
 """
 
 import functools
@@ -20,7 +22,7 @@ import numpy.typing as npt
 
 import retvec_lite as rl
 from benchmarks.common import Row, Rows, picture_path, read_results, result_path
-from benchmarks.data.sets import STARTER
+from benchmarks.data.sets import STARTER, read_part
 from benchmarks.experiments.disguises import GROUPS, SPAM_ATTACKS, WAYS, write_all
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT, FASTTEXT_LARGE, NETWORK, SVM, lines_of
@@ -52,13 +54,17 @@ FIGURES: Final = {
 def measure(build: Callable[[], Trained], test: Dataset) -> Row:
     """Return the share of right answers, and the shares of `FIGURES` by way of writing."""
     trained = build()
-    answer, labels = _answering(trained), np.array(test.labels, object)
+    return _shares(_answering(trained), trained.labels, test)
+
+
+def _shares(answer: Callable[[Sequence[str]], Answers], names: Sequence[str], test: Dataset) -> Row:
+    labels = np.array(test.labels, object)
     right = answer(test.texts) == labels
     row: Row = {"texts": len(test), "right": float(right.mean()), "kept": {}, "innocent": {}, "found": {}}
     for way in (AS_WRITTEN, *WAYS):
         answers = answer(test.texts if way == AS_WRITTEN else write_all(test.texts, way))
         row["kept"][way] = float((answers == labels)[right].mean())
-        if SPAM in trained.labels:
+        if SPAM in names:
             row["innocent"][way] = float((answers == SPAM)[labels != SPAM].mean())
             row["found"][way] = float((answers == SPAM)[labels == SPAM].mean())
     return row
@@ -67,15 +73,33 @@ def measure(build: Callable[[], Trained], test: Dataset) -> Row:
 def _answering(trained: Trained) -> Callable[[Sequence[str]], Answers]:
     """Return a function of texts that returns their labels, None for none."""
     file = trained.folder / f"classifier-{RECIPE}.tflite" if trained.folder else None
-    predict = rl.load(file).predict if file and file.is_file() else None
-    return lambda texts: np.array(
-        [found[0].label for found in predict(texts, 1)] if predict else trained(texts), object
-    )
+    if file and file.is_file():
+        return _labels_of(rl.load(file))
+    return lambda texts: np.array(trained(texts), object)
+
+
+def _labels_of(classifier: rl.Classifier) -> Callable[[Sequence[str]], Answers]:
+    return lambda texts: np.array([found[0].label for found in classifier.predict(texts, 1)], object)
+
+
+def measure_file(path: Path, test: Dataset) -> str:
+    """Return the shares of an exported file or a trained folder as a table: ways down, `FIGURES` across."""
+    classifier = rl.load(path)
+    row = _shares(_labels_of(classifier), classifier.labels, test)
+    figures = [field for field in FIGURES if row[field]]
+    lines = [[way, *(_share(row[field][way]) for field in figures)] for way in (AS_WRITTEN, *WAYS)]
+    return f"{len(test):,} texts, {row['right']:.3f} right as written\n\n{markdown_table(['way', *figures], lines)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = comparison_parser(__doc__, "SMS spam (1,500 texts), the SVM", FULL.systems, FULL.sets)
+    parser.add_argument("--file", type=Path, metavar="FILE", help="measure this exported file or trained folder alone")
+    parser.add_argument("--texts", type=int, default=400, metavar="N", help="test texts for --file (default: 400)")
     args = parse_comparison(parser, arguments, FULL, QUICK)
+    if args.file:
+        for name in args.sets:
+            print(f"{name}, {measure_file(args.file, read_part(args.data, name, 'test', args.texts))}")
+        return
     rows = Rows(result_path("robustness", quick=args.quick), KEY, tables)
     for corpus, plan in trials(args):
         written = fingerprint([text for way in WAYS for text in write_all(corpus.test.texts, way)])
