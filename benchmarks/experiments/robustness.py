@@ -3,7 +3,7 @@
     python -m benchmarks.experiments.robustness [--set NAME] [--only SYSTEM] [--work DIR] [--quick]
     python -m benchmarks.experiments.robustness --file FILE --set NAME [--texts 400]
 
-disguises.py defines the ways. Of the test texts that a system answers rightly as they stand, those count that keep their answer.
+ways.py defines the ways. Of the test texts that a system answers rightly as they stand, those count that keep their answer.
 Where a label is spam, so do the other texts that are called spam, and the spam that is found. Ours are exported int8 files, and
 "none of these" counts as another answer; the others always name a label.
 Rows already in the JSON are kept, and trained systems in the work folder. With another `--work`, ours are trained and measured anew.
@@ -23,8 +23,8 @@ import numpy.typing as npt
 import retvec_lite as rl
 from benchmarks.common import Row, Rows, picture_path, read_results, result_path
 from benchmarks.data.sets import STARTER, read_part
-from benchmarks.experiments.disguises import GROUPS, SPAM_ATTACKS, WAYS, write_all
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
+from benchmarks.experiments.ways import GROUPS, SPAM_ATTACKS, WAYS, write_all
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT, FASTTEXT_LARGE, NETWORK, SVM, lines_of
 from benchmarks.systems.ours import RECIPE
 from benchmarks.systems.trained import Trained, fingerprint
@@ -43,6 +43,10 @@ QUICK: Final = Scope(("SMS spam",), (SVM,), ("cnn",))
 KEY: Final = ("data", "system", "seed")
 SPAM: Final = "spam"
 AS_WRITTEN: Final = "as written"
+JOINED: Final = "ten texts of one label joined"
+KINDS: Final = {AS_WRITTEN: [AS_WRITTEN], **{kind: [*ways] for kind, ways in GROUPS.items()}, JOINED: [JOINED]}
+"""Kind of writing -> its ways."""
+MEASURED: Final = [way for ways in KINDS.values() for way in ways]
 FIGURES: Final = {
     "kept": "share of the right answers that are kept",
     "innocent": "share of the texts that are no spam called spam",
@@ -61,13 +65,32 @@ def _shares(answer: Callable[[Sequence[str]], Answers], names: Sequence[str], te
     labels = np.array(test.labels, object)
     right = answer(test.texts) == labels
     row: Row = {"texts": len(test), "right": float(right.mean()), "kept": {}, "innocent": {}, "found": {}}
-    for way in (AS_WRITTEN, *WAYS):
-        answers = answer(test.texts if way == AS_WRITTEN else write_all(test.texts, way))
+    for way in MEASURED:
+        answers = answer(_written(test, way))
         row["kept"][way] = float((answers == labels)[right].mean())
         if SPAM in names:
             row["innocent"][way] = float((answers == SPAM)[labels != SPAM].mean())
             row["found"][way] = float((answers == SPAM)[labels == SPAM].mean())
     return row
+
+
+def _written(test: Dataset, way: str) -> Sequence[str]:
+    if way == AS_WRITTEN:
+        return test.texts
+    return join_alike(test) if way == JOINED else write_all(test.texts, way)
+
+
+def join_alike(test: Dataset, count: int = 10) -> list[str]:
+    """Return each text with the next ones of its label behind it, from the first on after the last."""
+    rows_of: dict[str, list[int]] = {}
+    for row, label in enumerate(test.labels):
+        rows_of.setdefault(label, []).append(row)
+    joined = {
+        row: " ".join(test.texts[other] for other in (rows[at:] + rows[:at])[:count])
+        for rows in rows_of.values()
+        for at, row in enumerate(rows)
+    }
+    return [joined[row] for row in range(len(test))]
 
 
 def _answering(trained: Trained) -> Callable[[Sequence[str]], Answers]:
@@ -87,7 +110,7 @@ def measure_file(path: Path, test: Dataset) -> str:
     classifier = rl.load(path)
     row = _shares(_labels_of(classifier), classifier.labels, test)
     figures = [field for field in FIGURES if row[field]]
-    lines = [[way, *(_share(row[field][way]) for field in figures)] for way in (AS_WRITTEN, *WAYS)]
+    lines = [[way, *(_share(row[field][way]) for field in figures)] for way in MEASURED]
     return f"{len(test):,} texts, {row['right']:.3f} right as written\n\n{markdown_table(['way', *figures], lines)}"
 
 
@@ -136,7 +159,7 @@ def tables(rows: list[Row]) -> str:
     for (name,), found in grouped(_in_order(rows), ["data"]).items():
         for field, title in FIGURES.items():
             if found[0][field]:
-                lines = [[way, *(_share(row[field].get(way)) for row in found)] for way in (AS_WRITTEN, *WAYS)]
+                lines = [[way, *(_share(row[field].get(way)) for row in found)] for way in MEASURED]
                 if field == "kept":
                     lines[0] = ["right as written", *(_share(row["right"]) for row in found)]
                 header = ["way of writing", *(row["system"] for row in found)]
@@ -150,11 +173,10 @@ def robustness_summary(results: Path) -> str:
     """Return what stays of right answers, kind by kind, with what the default file makes of innocent texts; and the spam found."""
     rows = _in_order(read_results(results / "robustness"))
     systems = _systems(rows)
-    kinds = {AS_WRITTEN: [AS_WRITTEN], **GROUPS}
     lines = [
-        [kind, *(_share(_mean(rows, "kept", system, list(ways))) for system in systems)]
-        + [_share(_mean(rows, "innocent", system, list(ways))) for system in SHOWN if system in systems]
-        for kind, ways in kinds.items()
+        [kind, *(_share(_mean(rows, "kept", system, ways)) for system in systems)]
+        + [_share(_mean(rows, "innocent", system, ways)) for system in SHOWN if system in systems]
+        for kind, ways in KINDS.items()
     ]
     attacked = [
         [way, *(_share(_mean(rows, "found", system, [way])) for system in systems)]
