@@ -1,11 +1,15 @@
+import html
 import json
+import re
 import unicodedata
+import urllib.parse
 from pathlib import Path
 
 import confusable_homoglyphs
 import pytest
 
-from benchmarks.experiments.disguises import FORMS, GROUPS, LOOKALIKES, WAYS, write_all
+from benchmarks.experiments.letters import FORMS, LOOKALIKES, MARKS, NEUTRAL_EMOJI, NO_LATIN, SCRIPTS
+from benchmarks.experiments.ways import GROUPS, WAYS, write_all
 from retvec_lite.ngrams import folded_letters
 from retvec_lite.normal_form import compatibility_forms, lookalikes
 
@@ -25,11 +29,97 @@ def test_a_way_changes_a_text_and_the_seed_decides(name: str) -> None:
         assert written(name, odd) is not None
 
 
-@pytest.mark.parametrize("name", GROUPS["struck through, underlined"] | GROUPS["invisible characters"])
+ADDED = ("struck through, underlined", "invisible characters", "invisible padding", "marks of other scripts")
+
+
+@pytest.mark.parametrize("name", [name for kind in ADDED for name in GROUPS[kind]])
 def test_what_cannot_be_seen_or_is_no_letter_taken_out_leaves_the_text(name: str) -> None:
     added = set(written(name)) - set(TEXT)
     assert added
-    assert "".join(character for character in written(name) if character not in added) == TEXT
+    assert "".join(character for character in written(name) if character not in added).strip() == TEXT
+
+
+@pytest.mark.parametrize("name", GROUPS["padding"] | GROUPS["long texts"] | GROUPS["a greeting, a signature"])
+def test_what_stands_around_a_text_leaves_the_text(name: str) -> None:
+    found = written(name)
+    if name == "20 dots between words":
+        assert found.split() == " ".join(TEXT.replace(" ", f" {'.' * 20} ").split()).split()
+    else:
+        assert found.startswith(TEXT) or found.endswith(TEXT)
+    count = re.match(r"(\d+) (?:dots behind|emoji|digits|mixed|invisible)", name)
+    if count:
+        assert len(found) == len(TEXT) + 1 + int(count[1])
+    if "neutral words" in name:
+        assert len(found.split()) == len(TEXT.split()) + int(name.split(maxsplit=1)[0])
+
+
+@pytest.mark.parametrize("name", GROUPS["blanks"] | GROUPS["wide gaps between letters"])
+def test_gaps_leave_the_letters(name: str) -> None:
+    letters = [character for character in TEXT if character.isalnum()]
+    assert [character for character in written(name) if character.isalnum()] == letters
+    if name in GROUPS["blanks"]:
+        assert written(name).split() == TEXT.split()
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+def test_so_many_marks_are_on_every_letter(count: int) -> None:
+    assert re.fullmatch(rf"(?:\w[\u0300-\u036f]{{{count}}}|\W)+", written(f"{count} marks a letter"))
+
+
+@pytest.mark.parametrize("name", GROUPS["markup"] | GROUPS["encodings"])
+def test_a_page_shows_markup_and_encodings_as_the_text(name: str) -> None:
+    shown = written(name)
+    if name.startswith("%") or name == "percent-encoded":
+        shown = urllib.parse.unquote(shown)
+    elif name.startswith("\\u"):
+        shown = shown.encode("ascii").decode("unicode_escape")
+    elif name.startswith("links"):
+        shown = re.sub(r"\[(\w+)\]\([^)]*\)", r"\1", shown)
+    elif name.startswith(("**", "_")):
+        shown = shown.replace("*", "").replace("_", "")
+    else:
+        shown = html.unescape(re.sub("<[^>]*>", "", shown)).replace("\xa0", " ").replace("/", " ")
+    assert shown == TEXT
+
+
+def test_ways_of_people_look_as_they_say() -> None:
+    text = "Free 42 houses at 8 today"
+    assert written("vowels as *", text) == "Fr** 42 h**s*s at 8 t*d*y"
+    assert written("vowels dropped", text) == "Fr 42 hss at 8 tdy"
+    assert written("doubled letters", text) == "FFrreeee 42 hhoouusseess aatt 8 ttooddaayy"
+    assert written("words for digits", text).split() == ["Free", "four", "two", "houses", "at", "eight", "today"]
+    assert written("Roman numerals", text) == "Free XLII houses at VIII today"
+    split = written("words split in two", text)
+    assert split.replace(" ", "") == text.replace(" ", "")
+    assert len(split.split()) == 9
+    assert re.fullmatch(r"F\?ee|Fr\?e", written("one letter of each word as ?", "Free"))
+    assert written("upside down", "Free!") == "¡ǝǝɹɟ"
+    assert written("regional indicators", "Hi 5") == "🇭\u200b🇮 5"
+    assert written("keycaps", "at 42") == "at 4\ufe0f\u20e32\ufe0f\u20e3"
+    assert written("<i> inside words", "Hi") == "H<i></i>i"
+
+
+def test_letters_of_a_script_are_of_that_script() -> None:
+    for name, table in SCRIPTS.items():
+        script = name.split(",")[0].upper()
+        assert all(script in unicodedata.name(letter) for letter in "".join(table.values())), name
+    assert {unicodedata.name(letter).split()[0] for letter in NO_LATIN} == {"TIFINAGH", "ETHIOPIC"}
+    for name, marks in MARKS.items():
+        assert all(
+            unicodedata.name(mark).startswith(name.upper()) and unicodedata.category(mark) == "Mn" for mark in marks
+        )
+
+
+def test_keyboards_are_those_of_the_text() -> None:
+    pytest.importorskip("multypo")
+    name = "a third of the words mistyped on a keyboard"
+    for text in (TEXT, "Старая лодка лежит на берегу, и дети каждый день красят её"):
+        found = written(name, text)
+        assert found != text
+        assert set(found.lower()) - set(text.lower()) <= set(
+            "qwertzuiopüasdfghjklöäyxcvbnmßабвгдеёжзийклмнопрстуфхцчшщъыьэюя"
+        )
+        assert found == written(name, text)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -69,6 +159,8 @@ def test_mixed_lookalikes_are_some_by_unicode_and_unlisted_ones_none() -> None:
 def test_letters_and_emoji_are_not_those_of_training() -> None:
     training = pytest.importorskip("retvec_lite.data.disguises", reason="training has no disguises yet")
     learned = set("".join(training._LOOKALIKES.values()))
+    scripts = {*NO_LATIN, *"".join("".join(table.values()) for table in SCRIPTS.values())}
+    assert not scripts & (learned | set(training._FOREIGN))
     for name in ("unlisted", "hooks and strokes"):
         assert not set("".join(LOOKALIKES[name].values())) & (learned | set(training._FOREIGN)), name
     known = {**folded_letters(True), **lookalikes(), **compatibility_forms()}
@@ -77,5 +169,6 @@ def test_letters_and_emoji_are_not_those_of_training() -> None:
         pairs = [(letter, ord(double)) for letter, doubles in LOOKALIKES[name].items() for double in doubles]
         read = [letter for letter, double in pairs if chr(known.get(double, 0)).lower() == letter.lower()]
         assert (len(read), len(pairs)) == expected, f"{name}: docs/robustness.md says so"
+    assert not set(NEUTRAL_EMOJI) & set(training._EMOJI)
     emoji = set("".join(written(name, seed=seed) for name in GROUPS["emoji"] for seed in range(20))) - set(TEXT)
     assert not emoji & set(training._EMOJI)

@@ -8,8 +8,15 @@ import pytest
 
 from benchmarks import common
 from benchmarks.experiments import robustness
-from benchmarks.experiments.disguises import WAYS
-from benchmarks.experiments.robustness import AS_WRITTEN, measure, robustness_summary, tables
+from benchmarks.experiments.robustness import (
+    AS_WRITTEN,
+    JOINED,
+    MEASURED,
+    join_alike,
+    measure,
+    robustness_summary,
+    tables,
+)
 from benchmarks.systems.names import DEFAULT_FILE, NETWORK, SVM
 from benchmarks.systems.trained import Trained
 from retvec_lite.data.dataset import Dataset
@@ -28,17 +35,37 @@ def keyword(texts: list[str]) -> np.ndarray:
 def test_right_answers_are_kept_and_innocent_texts_called_spam() -> None:
     row = measure(lambda: Trained(("ham", "spam"), keyword), TEXTS)
     assert (row["texts"], row["right"]) == (4, 0.75)
-    assert set(row["kept"]) == {AS_WRITTEN, *WAYS}
+    assert set(row["kept"]) == set(MEASURED)
     assert (row["kept"][AS_WRITTEN], row["innocent"][AS_WRITTEN], row["found"][AS_WRITTEN]) == (1.0, 1 / 3, 1.0)
     assert (row["kept"]["upper case"], row["innocent"]["upper case"], row["found"]["upper case"]) == (2 / 3, 0.0, 0.0)
     dots = "dots between letters"
     assert (row["kept"][dots], row["innocent"][dots], row["found"][dots]) == (1 / 3, 1.0, 1.0)
+    assert (row["kept"][JOINED], row["innocent"][JOINED]) == (1 / 3, 1.0), (
+        "the word prize is in one of three innocent texts"
+    )
+    assert join_alike(TEXTS, 2) == [
+        "win a prize",
+        "see you take the prize money",
+        "take the prize money thank you all",
+        "thank you all see you",
+    ]
     other = measure(lambda: Trained(("ham", "other"), keyword), TEXTS)
     assert not other["innocent"] and not other["found"], "no label is spam"
 
 
+def test_a_file_is_measured_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "sms_spam"
+    folder.mkdir()
+    (folder / "test.csv").write_text("text,label\nyour code is 4711,chat\nwin a prize,spam\nsee you,chat\n")
+    file = "golden/rejecting.retvec"
+    robustness.main(["--data", str(tmp_path), "--set", "SMS spam", "--file", file, "--texts", "2"])
+    out = capsys.readouterr().out
+    assert out.startswith("SMS spam, 2 texts, ")
+    assert all(f"| {way} | " in out for way in MEASURED)
+
+
 def row(data: str, system: str, kept: float, *, spam: bool) -> dict:
-    shares = dict.fromkeys((AS_WRITTEN, *WAYS), kept)
+    shares = dict.fromkeys(MEASURED, kept)
     none = {field: shares if spam else {} for field in ("innocent", "found")}
     return {
         "data": data,
