@@ -7,6 +7,7 @@ repeat; the tables are pinned here.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -155,7 +156,7 @@ def condense(text: str, limit: int) -> str:
     Example:
         >>> from retvec_lite.condensing import condense
         >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now" + 1000 * " .", 512)
-        'free money!! now .'
+        'free money! now'
     """
     if len(text) <= limit and not _CHANGES.search(text) and unicodedata.is_normalized("NFC", text):
         return text
@@ -172,7 +173,7 @@ def _shown(text: str) -> str:
     plain = _without_markup(_SURROGATES.sub("\ufffd", text))
     plain = unicodedata.normalize("NFC", _PILED.sub(r"\1", plain))
     plain = _MARKED.sub(_own_marks, _IGNORED.sub("", plain))
-    plain = _SIGNS_IN_GAP.sub(_first_signs, _REPEATED.sub(r"\1\1", plain))
+    plain = _REPEATED.sub(r"\1\1", _SIGNS_IN_GAP.sub(_first_sign, plain))
     return _WIDE.sub(r"\1", plain)
 
 
@@ -254,15 +255,10 @@ def _of_one_script(letter: int, mark: int) -> bool:
     )
 
 
-def _first_signs(found: re.Match[str]) -> str:
-    """Return what stands between two letters with its first signs only."""
-    signs, kept = 0, []
-    for char in found.group():
-        is_blank = char in BLANK
-        signs += not is_blank
-        if is_blank or signs <= _MOST_SIGNS:
-            kept.append(char)
-    return "".join(kept)
+def _first_sign(found: re.Match[str]) -> str:
+    """Return what stands between two letters with its first sign only."""
+    first, *others = found.group()
+    return "".join([first, *(char for char in others if char in BLANK)])
 
 
 def _joined(found: re.Match[str]) -> str:
@@ -271,8 +267,6 @@ def _joined(found: re.Match[str]) -> str:
     letters, gaps = _GAPS.split(text), _GAPS.findall(text)
     if sum(not letter.isdecimal() for letter in letters) <= _MOST_SIGNS:
         return text
-    signed = [bool(_HAS_SIGN.search(gap)) for gap in gaps]
-    inside = 2 * sum(signed) >= len(gaps)
-    width = min(len(gap) for gap, sign in zip(gaps, signed, strict=True) if sign == inside)
-    ends = [sign != inside or len(gap) != width for gap, sign in zip(gaps, signed, strict=True)]
-    return letters[0] + "".join(" " * end + letter for end, letter in zip(ends, letters[1:], strict=True))
+    kinds = [(bool(_HAS_SIGN.search(gap)), len(gap)) for gap in gaps]
+    (inside, _), *_ = Counter(kinds).most_common(1)
+    return letters[0] + "".join(" " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True))

@@ -21,6 +21,9 @@ from retvec_lite.normal_form import compatibility_forms
 _CLOSE: Final = 0.7
 """Least likeness, from 0 to 1, of a label that is offered in place of a wrong one."""
 
+_LISTS: Final = frozenset(("thresholds", "shares"))
+"""Fields with a number for each label, which are left out where there is none."""
+
 _FEW: Final = 5
 """Most labels that are all listed where none is like a wrong one."""
 
@@ -36,6 +39,8 @@ class Decision:
             which may then be 1 or more. 0 without such a label.
         characters: the letters and digits that training texts contained, in either case, sorted. A text without any of them is
             unknown, and so is an empty one. Empty: no text is.
+        shares: how common each label is among the training texts, above 0; None: all alike. Windows of a long text count more the
+            more they differ from them, see `windows.combine`.
         thresholds: one for each label, above 0 and below 1: a text has every label that is at least as probable, so it may
             have several or none. None: a text has one label.
 
@@ -56,6 +61,7 @@ class Decision:
     unknown_power: float = 0.0
     characters: str = ""
     thresholds: tuple[float, ...] | None = None
+    shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         threshold, power = self.threshold, self.unknown_power
@@ -72,6 +78,12 @@ class Decision:
             raise RetvecLiteError(f"unknown_label must be a label or null, not {shown(self.unknown_label)}.")
         if not isinstance(self.characters, str):
             raise RetvecLiteError(f"characters must be a string, not {shown(self.characters)}.")
+        if self.shares is not None and not all(
+            isinstance(share, float) and 0.0 < share <= 1.0 for share in self.shares
+        ):
+            raise RetvecLiteError(
+                f"shares must be numbers above 0, at most 1, or null, not {shown(list(self.shares))}."
+            )
         if self.thresholds is not None:
             several = self.thresholds
             if not all(isinstance(value, float) and 0.0 < value < 1.0 for value in several):
@@ -118,7 +130,7 @@ class Decision:
     @property
     def rejects(self) -> bool:
         """Whether any text can be unknown."""
-        return self != Decision()
+        return dataclasses.replace(self, shares=None) != Decision()
 
     @property
     def multi_label(self) -> bool:
@@ -126,14 +138,14 @@ class Decision:
         return self.thresholds is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object; `thresholds` only if there are any."""
+        """Return the fields as JSON-ready values, which `from_dict` turns into an equal object; lists only if there are any."""
         fields = dataclasses.asdict(self)
-        several = fields.pop("thresholds")
-        return fields if several is None else {**fields, "thresholds": list(several)}
+        lists = {name: fields.pop(name) for name in _LISTS}
+        return fields | {name: list(found) for name, found in lists.items() if found is not None}
 
     def entry(self) -> dict[str, Any]:
-        """Return the entry `decision` of a file's metadata: none when nothing is rejected, as in files of earlier releases."""
-        return {"decision": self.to_dict()} if self.rejects else {}
+        """Return the entry `decision` of a file's metadata: none when it says nothing, as in files of earlier releases."""
+        return {"decision": self.to_dict()} if self != Decision() else {}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any] | None) -> "Decision":
@@ -144,20 +156,30 @@ class Decision:
         """
         if fields is None:
             return cls()
-        names = {field.name for field in dataclasses.fields(cls)} - {"thresholds"}
-        if not isinstance(fields, Mapping) or set(fields) - {"thresholds"} != names:
+        names = {field.name for field in dataclasses.fields(cls)} - _LISTS
+        if not isinstance(fields, Mapping) or set(fields) - _LISTS != names:
             raise RetvecLiteError(f"The decision must have the fields {', '.join(sorted(names))}, not {shown(fields)}.")
-        several = fields.get("thresholds")
-        if several is not None and not isinstance(several, list):
-            raise RetvecLiteError(f"thresholds must be a list of numbers or null, not {shown(several)}.")
-        return cls(**{**fields, "thresholds": None if several is None else tuple(several)})
+        lists = {name: fields.get(name) for name in _LISTS}
+        for name, found in lists.items():
+            if found is not None and not isinstance(found, list):
+                raise RetvecLiteError(f"{name} must be a list of numbers or null, not {shown(found)}.")
+        return cls(**{**fields, **{name: None if found is None else tuple(found) for name, found in lists.items()}})
 
     def check_labels(self, labels: Sequence[str]) -> None:
-        """Raise RetvecLiteError when the unknown label is not among the labels, or they need another number of thresholds."""
+        """Raise RetvecLiteError when the unknown label is not among the labels, or they need another number of thresholds or shares."""
         if self.unknown_label is not None and self.unknown_label not in labels:
             raise RetvecLiteError(f"The unknown label {shown(self.unknown_label)} is not among the labels.")
         if self.thresholds is not None and len(self.thresholds) != len(labels):
             raise RetvecLiteError(f"There are {len(labels)} labels, but {len(self.thresholds)} thresholds.")
+        if self.shares is not None and len(self.shares) != len(labels):
+            raise RetvecLiteError(f"There are {len(labels)} labels, but {len(self.shares)} shares.")
+
+    def of_columns(self, columns: Sequence[int] | None) -> "Decision":
+        """Return the decision between some of the labels, by their columns; None: all."""
+        if self.shares is None or columns is None:
+            return self
+        total = sum(self.shares[column] for column in columns)
+        return dataclasses.replace(self, shares=tuple(self.shares[column] / total for column in columns))
 
     def reads(self, text: str) -> bool:
         """Return whether a text has a letter or digit that training texts contained."""

@@ -93,10 +93,19 @@ def _long_cases(
 ) -> list[str]:
     """Return a line for each long text, with what its windows say together."""
     rows, names = {text.name: row for row, text in enumerate(texts)}, golden_windows(config)
-    windows = [[names[window] for window in cut_windows(text, config)] for text in long.values()]
-    places = [[rows[name] for name in found] for found in windows]
+    cut = [cut_windows(text, config) for text in long.values()]
+    windows = [[names[window] for window in found] for found in cut]
+    known = decision or Decision()
     joined = {
-        key: (np.stack([combine(table[part], labels, decision or Decision()) for part in places]), tolerance)
+        key: (
+            np.stack(
+                [
+                    combine(table[[rows[name] for name in own]], labels, known, config, found)
+                    for own, found in zip(windows, cut, strict=True)
+                ]
+            ),
+            tolerance,
+        )
         for key, (table, tolerance) in expected.items()
     }
     answers = _answers([decided_text(text, config) for text in long.values()], joined, labels, decision)

@@ -9,9 +9,12 @@ what is common (`!!!`, digits as letters, Cyrillic lookalikes) cannot be held ou
 `random.Random.random`.
 """
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
+
+_LOG_MOST_AROUND: Final = math.log(40)
 
 Draw = Callable[[], float]
 
@@ -48,6 +51,7 @@ _DOMAINS: Final = (
 """Common domains and those reserved for examples, in which written data often have all links."""
 _FOREIGN: Final = "жйлфцшыэюяљњџѓќҗҝҷҹӄӈӌӑӓӗәӝӟӡӣӥӧөӫӭӯӱӹԃԅԇԉԋԏԑԓԕԗԙζξπσφψɒɔɘɚɜɞɤɥɯʌʎʒʔʞʤʦʧაბგდვზთლმნრსტფშხ"
 """Letters that stand for any letter: what a word says without them is to be read."""
+_VOWELS: Final = frozenset("aeiouáàâäãåéèêëíìîïóòôöõúùûüаеёиоуыэюяαεηιουω")
 _WORD: Final = re.compile(r"[^\s!-/:-@\[-`{-~¡¿…]+")
 
 
@@ -102,6 +106,23 @@ def upper_case(word: str, draw: Draw) -> str:
     return word.upper()
 
 
+def starred(word: str, draw: Draw) -> str:
+    """Write one sign for the vowels, or for most of them: "fr**"."""
+    sign, share = _pick("****#~.", draw), 0.5 + draw()
+    return "".join(sign if letter.lower() in _VOWELS and draw() <= share else letter for letter in word)
+
+
+def without_vowels(word: str, draw: Draw) -> str:
+    """Leave out the vowels but the first letter: "msg". Not random."""
+    return word[:1] + "".join(letter for letter in word[1:] if letter.lower() not in _VOWELS)
+
+
+def halved(word: str, draw: Draw) -> str:
+    """Put a space into a word of four letters and more: "mon ey"."""
+    at = 2 + int(draw() * (len(word) - 3))
+    return f"{word[:at]} {word[at:]}" if len(word) > 3 else word
+
+
 def backwards(word: str, draw: Draw) -> str:
     """Write the word backwards, as under a right-to-left override, which shows it forwards. Not random."""
     return word[::-1]
@@ -116,6 +137,9 @@ OF_WORDS: Final[Mapping[str, Callable[[str, Draw], str]]] = {
     "separated": separated,
     "upper case": upper_case,
     "backwards": backwards,
+    "starred": starred,
+    "without vowels": without_vowels,
+    "halved": halved,
 }
 """Disguises of a word, by name."""
 
@@ -132,7 +156,17 @@ def emoji_between(text: str, draw: Draw) -> str:
     return "".join(word + (f" {_pick(_EMOJI, draw)} " if draw() < 0.8 else " ") for word in text.split()).strip()
 
 
-OF_TEXTS: Final[Mapping[str, Callable[[str, Draw], str]]] = {"glued": glued, "emoji between": emoji_between}
+def thinned(text: str, draw: Draw) -> str:
+    """Leave out up to half of the words, whichever: no word alone is to carry a label."""
+    share = draw() / 2
+    return " ".join(word for word in text.split() if draw() >= share) or text
+
+
+OF_TEXTS: Final[Mapping[str, Callable[[str, Draw], str]]] = {
+    "glued": glued,
+    "emoji between": emoji_between,
+    "thinned": thinned,
+}
 """Disguises of a text as a whole, by name."""
 
 
@@ -212,3 +246,15 @@ def add_ending(text: str, draw: Draw) -> str:
         else:
             text = f"{ending} {text}" if draw() < _BEFORE else f"{text} {ending}"
     return text
+
+
+def surrounded(text: str, words: Sequence[str], draw: Draw) -> str:
+    """Put up to 40 words before a text, behind it, or both, rather few, and rather common ones of some words in this order."""
+
+    def some() -> str:
+        count = int(math.exp(draw() * _LOG_MOST_AROUND))
+        return " ".join(words[int(math.exp(draw() * math.log(len(words)))) - 1] for _ in range(count))
+
+    place = draw()
+    before, behind = place < 0.6, place >= 0.4
+    return " ".join([some()] * before + [text] + [some()] * behind)

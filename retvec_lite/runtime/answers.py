@@ -209,7 +209,7 @@ class Runner:
     ) -> None:
         """Take engines, how many may work at once, the labels to choose from and their columns in the engines' answers (None: all)."""
         self._engines, self._workers, self._labels, self._columns = engines, workers, labels, columns
-        self._config, self._decision = config, decision
+        self._config, self._decision = config, decision.of_columns(columns)
 
     def predictions(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
         """Yield the answers to texts, in order; `Classifier.predict_many` describes them."""
@@ -269,13 +269,16 @@ class Runner:
         with self._engines.borrow() as engine:
             if method == "embeddings":
                 return part, answer_in_windows(
-                    lambda windows: _require_finite(engine.embeddings(windows)), part, self._config, mean_embedding
+                    lambda windows: _require_finite(engine.embeddings(windows)),
+                    part,
+                    self._config,
+                    lambda table, _: mean_embedding(table),
                 )
             return part, answer_in_windows(
                 lambda windows: self._limited(self._require_probabilities(engine.probabilities(windows))),
                 part,
                 self._config,
-                lambda table: combine(table, self._labels, self._decision),
+                lambda table, windows: combine(table, self._labels, self._decision, self._config, windows),
             )
 
     def _require_probabilities(self, rows: Floats) -> Floats:

@@ -72,7 +72,10 @@ class Budget:
         """Return the budget of a training."""
         thresholds = (_DIGITS,) * len(data.labels) if data.scheme.multi_label else None
         decision = Decision(
-            characters=data.characters, thresholds=thresholds, threshold=None if thresholds else _DIGITS
+            characters=data.characters,
+            shares=data.label_shares,
+            thresholds=thresholds,
+            threshold=None if thresholds else _DIGITS,
         )
         embedding = request.embedding.weights if request.embedding else {}
         return cls(data.labels, data.config, embedding, request.max_kb, request.ngram_kb, decision)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.disguises import add_ending, disguise
+from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.terminal import Progress, silent
@@ -38,6 +38,7 @@ TRANSLATED: Final = -2.0
 _SHARE_DISGUISED: Final = 0.3
 _MISTYPED: Final = 0.4
 _ENDED: Final = 0.3
+_SURROUNDED: Final = 0.15
 """Shares of a copy's texts that are disguised, mistyped, and get an ending."""
 
 
@@ -130,6 +131,15 @@ class TrainingData:
         """The letters and digits of these texts, as a `Decision` knows them."""
         return letters_and_digits(self.spelled, self.config.contract_version)
 
+    @functools.cached_property
+    def label_shares(self) -> tuple[float, ...] | None:
+        """How common each label is, where a text has one, to three digits; None where all are alike."""
+        if self.scheme.multi_label:
+            return None
+        counts = np.bincount(self.examples.targets, minlength=len(self.labels))
+        shares = [float(f"{max(share, 1e-6):.3g}") for share in counts / counts.sum()]
+        return None if len(set(shares)) == 1 else tuple(shares)
+
     @property
     def is_translated(self) -> bool:
         """Whether every second copy is a translation."""
@@ -153,6 +163,7 @@ def make_examples(
     config: EncoderConfig | None = None,
     word_length: int = EncoderConfig.word_length,
     translation: Translation | None = None,
+    common_words: Sequence[Sequence[str]] = (),
     progress: Progress = silent,
 ) -> TrainingData:
     """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
@@ -163,7 +174,9 @@ def make_examples(
     `folds` are the splits of a cross-validation. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
-    mistyped = augmented_copies(training.texts, copies=copies, typo_rate=typo_rate, seed=seed)
+    mistyped = augmented_copies(
+        training.texts, copies=copies, typo_rate=typo_rate, seed=seed, common_words=common_words
+    )
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
     if typo_rate:
         draw = random.Random(seed + 1).random
@@ -210,7 +223,9 @@ def _weights(texts: Dataset, training: Dataset) -> Floats | None:
     return shares.astype(np.float32)
 
 
-def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, seed: int) -> list[list[str]]:
+def augmented_copies(
+    texts: Sequence[str], *, copies: int, typo_rate: float, seed: int, common_words: Sequence[Sequence[str]] = ()
+) -> list[list[str]]:
     """Return differently written copies of the texts; one copy, the texts themselves, when `typo_rate` is 0.
 
     Of each copy, three texts in ten stay as they are, three are disguised (see `data.disguises`), and four are mistyped: a share of the
@@ -228,7 +243,12 @@ def augmented_copies(texts: Sequence[str], *, copies: int, typo_rate: float, see
             text = disguise(text, draw)
         elif way < _SHARE_DISGUISED + _MISTYPED:
             text = mistype(text, min(2.0 * typo_rate * draw(), 1.0), rng)
-        return add_ending(text, draw) if draw() < _ENDED else text
+        text = add_ending(text, draw) if draw() < _ENDED else text
+        return (
+            surrounded(text, common_words[int(draw() * len(common_words))], draw)
+            if common_words and draw() < _SURROUNDED
+            else text
+        )
 
     return [[rewrite(text) for text in texts] for _ in range(copies)]
 

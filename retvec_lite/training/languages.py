@@ -16,7 +16,7 @@ import numpy as np
 from retvec_lite.contract import Floats, codepoints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import is_meaning_letter
-from retvec_lite.model.meaning_file import MeaningFile, language_file
+from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.reference_network import shares
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import folded_letters, ngram_logits
@@ -99,6 +99,13 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
     columns = np.array(detector.decision.columns(detector.labels))
     best = columns[table[:, columns].argmax(axis=1)[~unknown]]
     return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
+
+
+def common_words(texts: Sequence[str], seed: int) -> list[Sequence[str]]:
+    """Return the frequent words of each language with a packaged table that at least a twentieth of the texts are in."""
+    known = set(packaged_languages())
+    found = [tag for tag, share in sorted(language_shares(texts, seed).items()) if share >= 0.05 and tag in known]
+    return [language_file(tag).words[:10_000] for tag in found]
 
 
 class Translation:

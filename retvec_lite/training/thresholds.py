@@ -106,7 +106,9 @@ def choose_decision(
     threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label` belong to no other label.
     """
     power = _UNKNOWN_POWER if unknown_label is not None else 0.0
-    decision = Decision(unknown_label=unknown_label, unknown_power=power, characters=data.characters)
+    decision = Decision(
+        unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
+    )
     usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
     right = [_right_answers(rate, found, data, decision) for rate, found in usual.items()]
     scores, labels = (np.concatenate(part) for part in zip(*right, strict=True))

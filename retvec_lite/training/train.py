@@ -40,7 +40,7 @@ from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.examples import Split, TrainingData, make_examples
-from retvec_lite.training.languages import Language, Translation, choose_language, other_languages
+from retvec_lite.training.languages import Language, Translation, choose_language, common_words, other_languages
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, make_part
@@ -121,6 +121,7 @@ def make_plan(request: Request, fixed: FitSettings | None = None, progress: Prog
         held_out.texts,
         **settings.typos,
         translation=Translation(language.source, others) if language.source and others else None,
+        common_words=common_words(training.texts, settings.seed),
         folds=held_out.folds,
         refit=held_out.refit,
         word_length=request.embedding.word_length if request.embedding else EncoderConfig.word_length,
