@@ -22,7 +22,7 @@ MOST_MARKS: Final = 5
 _MOST_COMPOSED: Final = 8
 """Combining marks in a row that are composed with their letter."""
 _MOST_SIGNS: Final = 3
-"""Signs between two letters or digits, separators aside."""
+"""Signs in a row, and such rows between two letters or digits; of more, the first is left."""
 _MOST_BLANKS: Final = 3
 """Separators in a row, until gaps are compared: spread words have wider gaps between them than inside."""
 _MOST_PEEKED: Final = 256
@@ -141,7 +141,8 @@ _PILED: Final = re.compile(f"([{_ALL_MARKS}]{{{_MOST_COMPOSED}}})[{_ALL_MARKS}]+
 _IGNORED: Final = re.compile(f"[{_of(IGNORED)}]+")
 _MARKED: Final = re.compile(f"([^{_of(MARKS)}]?)([{_of(MARKS)}]+)")
 _REPEATED: Final = re.compile(rf"([^{_BLANKS}])\1\1+")
-_SIGNS_IN_GAP: Final = re.compile(f"[{_SIGN}](?:[{_BLANKS}]*[{_SIGN}]){{{_MOST_SIGNS},}}")
+_SIGN_RUN: Final = re.compile(f"([{_SIGN}])[{_SIGN}]{{{_MOST_SIGNS},}}")
+_SIGN_RUNS: Final = re.compile(f"([{_SIGN}]+)((?:[{_BLANKS}]+[{_SIGN}]+){{{_MOST_SIGNS},}})")
 _WIDE: Final = re.compile(f"([{_BLANKS}]{{{_MOST_BLANKS}}})[{_BLANKS}]+")
 _BLANK_RUN: Final = re.compile(f"([{_BLANKS}])[{_BLANKS}]+")
 _SINGLE: Final = f"[^{_GAP}{_of(MARKS)}\u1100-\u1dff\u2000-\U0010ffff](?![^{_GAP}])"
@@ -174,8 +175,7 @@ def condense(text: str, limit: int) -> str:
     size = 4 * limit + 4 * _MOST_PEEKED
     while len(shown := _shown(given[:size])) < limit + 4 * _MOST_PEEKED and size < len(given):
         size *= 4
-    joined = _SPREAD.sub(_joined, shown[:limit])
-    return _BLANK_RUN.sub(r"\1", joined).strip(BLANK)
+    return _joined_gaps(shown[:limit])
 
 
 def _shown(text: str) -> str:
@@ -183,8 +183,14 @@ def _shown(text: str) -> str:
     plain = _without_markup(_SURROGATES.sub("\ufffd", text))
     plain = unicodedata.normalize("NFC", _PILED.sub(r"\1", plain))
     plain = _MARKED.sub(_own_marks, _IGNORED.sub("", plain))
-    plain = _REPEATED.sub(r"\1\1", _SIGNS_IN_GAP.sub(_first_sign, plain))
+    plain = _SIGN_RUNS.sub(_first_run, _SIGN_RUN.sub(r"\1", plain))
+    plain = _REPEATED.sub(r"\1\1", plain)
     return _WIDE.sub(r"\1", plain)
+
+
+def _joined_gaps(text: str) -> str:
+    """Apply rule 0e."""
+    return _BLANK_RUN.sub(r"\1", _SPREAD.sub(_joined, text)).strip(BLANK)
 
 
 def _without_markup(text: str) -> str:
@@ -265,10 +271,10 @@ def _of_one_script(letter: int, mark: int) -> bool:
     )
 
 
-def _first_sign(found: re.Match[str]) -> str:
-    """Return what stands between two letters with its first sign only."""
-    first, *others = found.group()
-    return "".join([first, *(char for char in others if char in BLANK)])
+def _first_run(found: re.Match[str]) -> str:
+    """Return the first row of signs, and the separators between the others."""
+    first, others = found.groups()
+    return first + "".join(char for char in others if char in BLANK)
 
 
 def _joined(found: re.Match[str]) -> str:
@@ -278,5 +284,7 @@ def _joined(found: re.Match[str]) -> str:
     if sum(not letter.isdecimal() for letter in letters) <= _MOST_SIGNS:
         return text
     kinds = [(bool(_HAS_SIGN.search(gap)), len(gap)) for gap in gaps]
-    (inside, _), *_ = Counter(kinds).most_common(1)
+    ((inside, times),) = Counter(kinds).most_common(1)
+    if times < _MOST_SIGNS:
+        return text
     return letters[0] + "".join(" " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True))
