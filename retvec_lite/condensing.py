@@ -287,4 +287,6 @@ def _joined(found: re.Match[str]) -> str:
     ((inside, times),) = Counter(kinds).most_common(1)
     if times < _MOST_SIGNS:
         return text
-    return letters[0] + "".join(" " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True))
+    return letters[0] + "".join(
+        " " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True)
+    )

@@ -208,13 +208,13 @@ MOST_DECOMPOSED: Final = 4
 
 
 def codepoints(text: str, max_chars: int) -> Ints:
-    """Return the code points of a text in composed form, cut or zero-padded: int32 `[max_chars]`.
+    """Return the code points of a text that is read (see `windows.read_text`), cut or zero-padded: int32 `[max_chars]`.
 
     What an app passes to a model. Production code uses the faster
     `retvec_lite.runtime.interpreters.codepoint_rows`.
     """
     padded = np.zeros(max_chars, np.int32)
-    values = [ord(char) for char in composed(text, max_chars)]
+    values = [ord(char) for char in text[:max_chars]]
     padded[: len(values)] = values
     return padded
 

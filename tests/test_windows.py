@@ -1,5 +1,6 @@
 import json
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,13 @@ TEXTS = st.text(st.sampled_from("ab é\u0301字😀\u2003\0"), max_size=120)
 
 SHARED = json.loads((Path(__file__).parent / "data" / "windows.json").read_text("utf-8"))
 """What the tests of the wrappers in other languages read as well."""
+
+
+def joined(
+    table: list[list[float]], labels: str, decision: Decision, version: int = 2, windows: Sequence[str] = ()
+) -> np.ndarray:
+    """Combine the probabilities of windows, of "a" if they do not matter."""
+    return combine(np.array(table, np.float32), labels, decision, config(10, version), windows or ["a"] * len(table))
 
 
 def config(max_chars: int, version: int = 2) -> EncoderConfig:
@@ -76,10 +84,13 @@ def test_the_cases_of_the_wrappers_are_right() -> None:
         assert cut_windows(text, config(max_chars)) == windows
     for max_chars, limit in SHARED["limits"]:
         assert read_limit(config(max_chars)) == limit
-    for case in SHARED["combine"]:
-        unknown, thresholds = case["unknown"], (0.5,) * 3 if case["several"] else None
-        decision = Decision(unknown_label=None if unknown is None else "abc"[unknown], thresholds=thresholds)
-        assert combine(np.array(case["windows"], np.float32), "abc", decision) == pytest.approx(case["text"], abs=1e-6)
+    for version, key in ((2, "combine"), (3, "combine_3")):
+        for case in SHARED[key]:
+            unknown, thresholds = case["unknown"], (0.5,) * 3 if case["several"] else None
+            shares = tuple(case["shares"]) if case.get("shares") else None
+            unknown_label = None if unknown is None else "abc"[unknown]
+            decision = Decision(unknown_label=unknown_label, thresholds=thresholds, shares=shares)
+            assert joined(case["windows"], "abc", decision, version) == pytest.approx(case["text"], abs=1e-6)
 
 
 def test_version_1_has_no_windows() -> None:
@@ -89,22 +100,36 @@ def test_version_1_has_no_windows() -> None:
 
 def test_windows_count_by_the_fourth_power_of_their_best_label() -> None:
     table = np.array([[0.5, 0.3, 0.2], [0.1, 0.0, 0.9]], np.float32)
-    assert combine(table, "abc", Decision()) == pytest.approx(
+    assert joined(table.tolist(), "abc", Decision()) == pytest.approx(
         (0.5**4 * table[0] + 0.9**4 * table[1]) / (0.5**4 + 0.9**4)
     )
-    without = combine(table, "abc", Decision(unknown_label="c"))
+    without = joined(table.tolist(), "abc", Decision(unknown_label="c"))
     assert without == pytest.approx((0.5**4 * table[0] + 0.1**4 * table[1]) / (0.5**4 + 0.1**4))
     assert without.dtype == np.float32
 
 
 def test_windows_of_no_label_but_the_unknown_one_have_a_mean() -> None:
-    table = np.array([[0, 1], [0, 1]], np.float32)
-    assert combine(table, "ab", Decision(unknown_label="b")).tolist() == [0, 1]
+    for version in (2, 3):
+        assert joined([[0, 1], [0, 1]], "ab", Decision(unknown_label="b"), version).tolist() == [0, 1]
+
+
+def test_windows_that_say_what_any_text_may_say_count_little() -> None:
+    shares = (0.1, 0.9)
+    table = [[0.9, 0.1], *[[0.05, 0.95]] * 4]
+    assert joined(table, "ab", Decision(), 3)[0] < 0.3
+    assert joined(table, "ab", Decision(shares=shares), 3)[0] > 0.5
+    assert joined([[0.1, 0.9]] * 3, "ab", Decision(shares=shares), 3) == pytest.approx(shares)
+
+
+def test_windows_without_a_known_letter_count_only_if_all_are_so() -> None:
+    table, known = [[0.9, 0.1], [0.0, 1.0]], Decision(characters="abc")
+    assert joined(table, "ab", known, 3, ["abc", "字字"]) == pytest.approx(table[0])
+    assert joined(table, "ab", known, 3, ["字", "字字"])[0] == joined(table, "ab", Decision(), 3)[0]
+    assert joined(table, "ab", known, 2, ["abc", "字字"])[0] < 0.5
 
 
 def test_of_several_labels_those_of_any_window_count() -> None:
-    table = np.array([[0.9, 0.2], [0.1, 0.8]], np.float32)
-    assert combine(table, "ab", Decision(thresholds=(0.5, 0.5))).tolist() == pytest.approx([0.9, 0.8])
+    assert joined([[0.9, 0.2], [0.1, 0.8]], "ab", Decision(thresholds=(0.5, 0.5))) == pytest.approx([0.9, 0.8])
 
 
 def test_embeddings_have_length_1_or_are_zeros() -> None:
@@ -119,6 +144,6 @@ def test_every_different_window_is_answered_once() -> None:
         asked.extend(texts)
         return np.array([[len(text)] for text in texts], np.float32)
 
-    found = answer_in_windows(answer, ["aaaa bbb", "b", "bbb aaaa"], config(5), lambda rows: rows.sum(axis=0))
+    found = answer_in_windows(answer, ["aaaa bbb", "b", "bbb aaaa"], config(5), lambda rows, _: rows.sum(axis=0))
     assert found.tolist() == [[7], [1], [7]]
     assert asked == ["aaaa", "bbb", "b"]

@@ -21,6 +21,7 @@ from retvec_lite.converters.recipes import Recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.windows import read_text
 
 STAGES: Final = ("words", "bits", "embedding")
 """Inner tensors of the network that are compared; `stage_names` tells which of them a classifier has."""
@@ -150,7 +151,7 @@ class Examiner:
         self.golden_texts = golden_texts(config)
         names = (f"golden text {text.name!r}" for text in self.golden_texts)
         self.golden = Sample.of(names, [text.codepoints for text in self.golden_texts], config)
-        rows = [contract.codepoints(text, config.max_chars) for text in texts]
+        rows = [contract.codepoints(read_text(text, config), config.max_chars) for text in texts]
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
         self.staged = self.golden + self.real[:_STAGE_TEXTS]
         self.edges = edge_sample(config)

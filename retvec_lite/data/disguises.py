@@ -9,12 +9,9 @@ what is common (`!!!`, digits as letters, Cyrillic lookalikes) cannot be held ou
 `random.Random.random`.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
-
-_LOG_MOST_AROUND: Final = math.log(40)
 
 Draw = Callable[[], float]
 
@@ -226,6 +223,9 @@ _ENDINGS: Final = (*ENDINGS, "link", "marks", "time")
 _BEFORE: Final = 0.15
 """Share of the endings, marks aside, that stand before the text."""
 
+_MOST_AROUND: Final = 40
+"""Words that stand before a text, or behind it."""
+
 
 def disguise(text: str, draw: Draw) -> str:
     """Disguise a text in one way, drawn from `OF_WORDS` and `OF_TEXTS`; half of the time all of its words, else a share of them."""
@@ -249,11 +249,11 @@ def add_ending(text: str, draw: Draw) -> str:
 
 
 def surrounded(text: str, words: Sequence[str], draw: Draw) -> str:
-    """Put up to 40 words before a text, behind it, or both, rather few, and rather common ones of some words in this order."""
+    """Put words before a text, behind it, or both: rather few, and rather the first of some words."""
 
     def some() -> str:
-        count = int(math.exp(draw() * _LOG_MOST_AROUND))
-        return " ".join(words[int(math.exp(draw() * math.log(len(words)))) - 1] for _ in range(count))
+        count = int(_MOST_AROUND ** draw())
+        return " ".join(words[int(len(words) ** draw()) - 1] for _ in range(count))
 
     place = draw()
     before, behind = place < 0.6, place >= 0.4

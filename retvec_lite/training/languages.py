@@ -26,6 +26,9 @@ from retvec_lite.windows import cut_windows
 _DETECTOR: Final = "language"
 _LEAST_SHARE: Final = 0.2
 """Share of the texts in a language from which its words count."""
+_SPOKEN: Final = 0.05
+_COMMON: Final = 10_000
+"""Share of the texts in a language from which its words stand around texts, and how many of them at most."""
 _TEXTS_TOLD: Final = 200
 """Texts whose language is told: so many tell a share of a fifth to 3 %."""
 
@@ -102,10 +105,9 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
 
 
 def common_words(texts: Sequence[str], seed: int) -> list[Sequence[str]]:
-    """Return the frequent words of each language with a packaged table that at least a twentieth of the texts are in."""
-    known = set(packaged_languages())
-    found = [tag for tag, share in sorted(language_shares(texts, seed).items()) if share >= 0.05 and tag in known]
-    return [language_file(tag).words[:10_000] for tag in found]
+    """Return the words of each language with a packaged table that at least a twentieth of the texts are in, the most frequent ones first."""
+    shares, known = language_shares(texts, seed), packaged_languages()
+    return [language_file(tag).words[:_COMMON] for tag in sorted(shares) if tag in known and shares[tag] >= _SPOKEN]
 
 
 class Translation:

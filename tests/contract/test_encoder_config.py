@@ -170,7 +170,7 @@ def test_a_file_with_another_value_of_a_fixed_setting_is_refused(field: str, val
         EncoderConfig(**{field: value})
 
 
-@pytest.mark.parametrize("version", [0, 3, -1, 1.5, "1", None, [1]])
+@pytest.mark.parametrize("version", [0, 4, -1, 1.5, "1", None, [1]])
 def test_another_contract_version_is_refused(version: Any) -> None:
     fields = {**EncoderConfig().to_dict(), "contract_version": version}
     for build in (lambda: EncoderConfig(contract_version=version), lambda: EncoderConfig.from_dict(fields)):
@@ -191,8 +191,8 @@ def test_a_version_that_only_equals_the_number_is_refused(version: Any) -> None:
 
 
 def test_a_newer_contract_is_named_before_its_unknown_fields() -> None:
-    fields = {**EncoderConfig().to_dict(), "contract_version": 3, "something_new": 1}
-    with pytest.raises(RetvecLiteError, match="contract version is 3, but"):
+    fields = {**EncoderConfig().to_dict(), "contract_version": 4, "something_new": 1}
+    with pytest.raises(RetvecLiteError, match="contract version is 4, but"):
         EncoderConfig.from_dict(fields)
 
 

@@ -20,6 +20,7 @@ from retvec_lite.training.examples import (
     make_examples,
 )
 from retvec_lite.training.reading import TextReader
+from retvec_lite.windows import read_text
 
 
 def sized(found: Sequence[str]) -> EncoderConfig:
@@ -84,13 +85,13 @@ def test_copies_follow_the_seed() -> None:
 def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """The training texts are read twice: before the sizes are known, and in these."""
     passes: Counter[tuple[str, int]] = Counter()
-    plain = reading.composed
+    plain = reading.read_text
 
-    def counting(text: str, max_chars: int) -> str:
-        passes[text, max_chars] += 1
-        return plain(text, max_chars)
+    def counting(text: str, config: EncoderConfig) -> str:
+        passes[text, config.max_chars] += 1
+        return plain(text, config)
 
-    monkeypatch.setattr(reading, "composed", counting)
+    monkeypatch.setattr(reading, "read_text", counting)
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
@@ -115,7 +116,8 @@ def test_prepared_data_is_the_texts_and_their_labels() -> None:
     ids = [*data.examples.copies, data.held_out.ids[0.0]]
     for group, part in zip(groups, ids, strict=True):
         for row, text in zip(part, group, strict=True):
-            expected = contract.words(contract.codepoints(text, data.config.max_chars), data.config)
+            read = read_text(text, data.config)
+            expected = contract.words(contract.codepoints(read, data.config.max_chars), data.config)
             np.testing.assert_array_equal(data.words[row], expected)
     assert sum(a != b for a, b in zip(data.held_out_texts[DISGUISED], validation.texts, strict=True)) > 8
     plain = make_examples(training, validation, copies=2, typo_rate=0.0, seed=3)

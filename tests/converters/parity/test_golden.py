@@ -11,7 +11,7 @@ from retvec_lite.converters.parity.golden_texts import edge_sample, golden_texts
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.windows import combine, cut_windows
+from retvec_lite.windows import combine, cut_windows, read_text
 
 CONFIGS = (
     EncoderConfig(),
@@ -109,8 +109,7 @@ def test_texts_are_always_the_same_and_give_their_code_points() -> None:
     for text, again in zip(first, second, strict=True):
         np.testing.assert_array_equal(text.codepoints, again.codepoints)
         if text.text is not None:
-            composed = unicodedata.normalize("NFC", text.text)
-            expected = [ord(char) for char in composed][: CONFIGS[0].max_chars]
+            expected = [ord(char) for char in read_text(text.text, CONFIGS[0])][: CONFIGS[0].max_chars]
             assert text.codepoints[: len(expected)].tolist() == expected
             text.text.encode()
 
@@ -149,8 +148,8 @@ def deciding(shift: float = 0.0) -> bytes:
     names = [text.name for text in texts]
     table[names.index("plain English")] = [0.9, 0.05, 0.05]
     table[names.index("typos")] = [0.5 - shift, 0.1, 0.4 + shift]
-    table[names.index("leet")] = [0.3, 0.6, 0.1]
-    table[names.index("url")] = [0.5015, 0.4985, 0.0]
+    table[names.index("leet, condensed")] = [0.3, 0.6, 0.1]
+    table[names.index("French")] = [0.5015, 0.4985, 0.0]
     table[names.index("Chinese")] = [1.0, 0.0, 0.0]
     table[names.index("empty")] = [0.5, 0.0, 0.5]
     return golden_bytes(CONFIGS[0], LABELS, texts, {"int8": (table, 0.002)}, DECISION)
@@ -161,11 +160,11 @@ def test_cases_have_the_answer_where_no_tolerance_can_change_it() -> None:
     assert Decision.from_dict(told["decision"]) == DECISION
     found = {case["name"]: case.get("labels") for case in told["cases"]}
     assert found["plain English"] == {"int8": "yes"}
-    assert found["leet"] == {"int8": None}, "the unknown label"
-    assert found["Chinese"] == found["empty"] == found["only spaces"] == {"int8": None}, "nothing to read"
+    assert found["leet, condensed"] == {"int8": None}, "the unknown label"
+    assert found["Chinese"] == found["empty"] == found["only spaces, condensed"] == {"int8": None}, "nothing to read"
     assert found["typos"] is None, "at the threshold"
-    assert found["url"] is None, "as probable as the unknown label"
-    assert found["negative values"] is None, "no string"
+    assert found["French"] is None, "as probable as the unknown label"
+    assert found["around the surrogates"] is None, "no string"
     assert json.loads(deciding(0.1))["cases"] and "labels" not in json.loads(document())["cases"][0]
     rejected = [name for name, labels in found.items() if labels == {"int8": None}]
     assert len(rejected) > 10
@@ -187,12 +186,15 @@ def test_long_texts_have_the_answer_of_their_windows(config: EncoderConfig) -> N
     tables = np.random.default_rng(2).dirichlet([0.4, 0.2, 0.4], len(texts)).astype(np.float32)
     told = json.loads(golden_bytes(config, LABELS, texts, {"int8": (tables, 0.002)}, DECISION))
     cases = {case["name"]: case for case in told["cases"]}
-    assert all(len(unicodedata.normalize("NFC", case["text"] or "")) <= config.max_chars for case in told["cases"])
-    assert len(told["long"]) == 5
+    assert all(len(read_text(case["text"] or "", config)) <= config.max_chars for case in told["cases"])
+    assert len(told["long"]) == 6
     for long in told["long"]:
-        assert [cases[name]["text"] for name in long["windows"]] == cut_windows(long["text"], config)
+        windows = cut_windows(long["text"], config)
+        assert [cases[name]["text"] for name in long["windows"]] == windows
         table = np.array([cases[name]["probabilities"]["int8"] for name in long["windows"]])
-        assert long["probabilities"]["int8"] == pytest.approx(combine(table, LABELS, DECISION).tolist(), abs=1e-3)
+        assert long["probabilities"]["int8"] == pytest.approx(
+            combine(table, LABELS, DECISION, config, windows).tolist(), abs=1e-3
+        )
     assert any(long["labels"] for long in told["long"] if "labels" in long)
     old = EncoderConfig(contract_version=1)
     texts = golden_texts(old)
