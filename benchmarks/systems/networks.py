@@ -127,8 +127,10 @@ def _train(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> 
 
 def _train_fasttext(corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     from retvec_lite.training.examples import augmented_copies
+    from retvec_lite.training.languages import common_words
 
-    copies = augmented_copies(corpus.training.texts, **_settings(corpus, plan).typos)
+    texts = corpus.training.texts
+    copies = augmented_copies(texts, **_settings(corpus, plan).typos, common_words=common_words(texts, plan.seed))
     path = folder / "model.ftz"
     trained = train_fasttext(copies, corpus.training.labels, corpus.validation, plan.autotune, plan.seed, path)
     return {"labels": trained.labels, **trained.facts}
