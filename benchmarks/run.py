@@ -5,6 +5,7 @@
 The first that fails ends the run. Rows that were measured are kept.
 """
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +15,13 @@ from benchmarks.common import command_parser
 
 
 class Script(NamedTuple):
-    """A command: its module, the arguments it needs, and which of the shared options it has."""
+    """A command: its module, the arguments it needs, which of the shared options it has, and the package without which it is left out."""
 
     name: str
     needed: tuple[str, ...] = ()
     data: bool = True
     v1: bool = False
+    package: str = "numpy"
 
 
 SCRIPTS: Final = (
@@ -28,7 +30,7 @@ SCRIPTS: Final = (
     Script("experiments.few_shot", ("--shots", "5", "10", "20", "50", "0")),
     Script("experiments.languages"),
     Script("experiments.typo_resilience", v1=True),
-    Script("experiments.adversarial", v1=True),
+    Script("experiments.adversarial", v1=True, package="textattack"),
     Script("experiments.robustness"),
 )
 
@@ -38,6 +40,9 @@ def main() -> None:
     parser.add_argument("--v1", type=Path, metavar="FILE", help="RETVec v1, as `makers.embedding import-v1` wrote it")
     args = parser.parse_args()
     for script in SCRIPTS:
+        if importlib.util.find_spec(script.package) is None:
+            print(f"== {script.name} is left out: install {script.package} (see benchmarks/README.md)", file=sys.stderr)
+            continue
         command = [sys.executable, "-m", f"benchmarks.{script.name}", *script.needed]
         command += ["--quick"] if args.quick else []
         command += ["--data", str(args.data)] if script.data else []

@@ -1,76 +1,95 @@
-"""Attacks on classifiers: three from the literature, which query the classifier.
+"""Attacks on classifiers: recipes of textattack, which query the classifier.
 
-    python -m benchmarks.experiments.adversarial [--set NAME] [--only SYSTEM] [--head HEAD] [--attack NAME] [--texts N] [--seeds 0 1 2] [--quick]
+    python -m benchmarks.experiments.adversarial [--set NAME] [--only SYSTEM] [--attack NAME] [--shown WHAT] [--texts N] [--seeds 0 1 2] [--quick]
 
-Follows the RETVec paper's adversarial table (arXiv:2302.09207): black box, against exported int8 files and their rivals.
-attacks.py defines the attacks; robustness.py measures disguises, which need no queries. Texts are drawn from the test split. Systems are taken from the work folder if another command trained them with the same options.
+Black box, against exported int8 files and their rivals. Those who ask see probabilities, whole percent or the answer alone; *transferred*
+texts were made against the SVM, whose probabilities were seen. attacks.py defines the attacks; robustness.py measures ways of writing, which
+need no queries. Texts are drawn from the test split. Systems are taken from the work folder if another command trained them with the same
+options.
 """
 
 import functools
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from benchmarks.common import Row, Rows, result_path
-from benchmarks.data.sets import FOLDERS, sampled
-from benchmarks.experiments.attacks import ATTACKS, attack_many
+from benchmarks.data.sets import FOLDERS, Corpus, sampled
+from benchmarks.experiments.attacks import ATTACKS, SHOWN, Found, attack_all, outcome, require_textattack, transferred
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
-from benchmarks.systems.names import (
-    BPE,
-    DEFAULT_FILE,
-    FASTTEXT,
-    NETWORK,
-    PIECES,
-    SMALL,
-    V1,
-    WHITESPACE,
-    lines_of,
-)
+from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT, NETWORK, NO_HEAD, SVM, lines_of
+from benchmarks.systems.networks import Plan
 from benchmarks.systems.trained import Trained
-from benchmarks.systems.whole import ATTACKED, PRODUCTS, WITHOUT_HEAD, build_victim, victim_settings
+from benchmarks.systems.whole import ATTACKED, WITHOUT_HEAD, build_victim, victim_settings
 from benchmarks.tables.cells import grouped, markdown_table, ordered, spread, unlike, with_earlier_heads
 from retvec_lite.data.dataset import Dataset
 
-KEY: Final = ("data", "system", "head", "seed", "attack")
-SMALL_TABLES: Final = (PIECES + SMALL, BPE + SMALL, WHITESPACE + SMALL)
-FULL: Final = Scope(
-    ("AG News", "SMS spam", "Banking77"),
-    (DEFAULT_FILE, NETWORK, V1, FASTTEXT, *SMALL_TABLES, *PRODUCTS[1:]),
-    ("cnn",),
-)
-QUICK: Final = Scope(("SMS spam",), (NETWORK, FASTTEXT), ("pool",))
-QUICK_TEXTS: Final = 25
-
-
-def measure_attack(build: Callable[[], Trained], name: str, texts: Dataset, seed: int) -> Row:
-    """Attack the texts and return what came of it."""
-    victim, began = build(), time.perf_counter()
-    columns = [victim.labels.index(label) for label in texts.labels]
-    outcome = attack_many(name, victim.probabilities, texts.texts, columns, seed)
-    return outcome | {"seconds": time.perf_counter() - began}
+KEY: Final = ("data", "system", "head", "seed", "attack", "shown")
+TRANSFERRED: Final = "nothing, transferred"
+SEEN: Final = (*SHOWN, TRANSFERRED)
+"""What those who attack see of the classifier."""
+SURROGATE: Final = SVM
+"""What transferred texts are made against."""
+FULL: Final = Scope(("AG News", "SMS spam", "Banking77"), (DEFAULT_FILE, NETWORK, SVM, FASTTEXT), ("cnn",))
+QUICK: Final = Scope(("SMS spam",), (SVM,), ("cnn",))
+QUICK_TEXTS: Final = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = comparison_parser(
-        __doc__, "SMS spam (1,500 texts), the network alone with pool and fastText, 25 texts", ATTACKED
-    )
-    parser.add_argument("--attack", choices=ATTACKS, action="append", help="an attack (default: all)")
+    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), the SVM, 10 texts", ATTACKED)
+    parser.add_argument("--attack", choices=ATTACKS, action="append", help="an attack; repeatable (default: all)")
+    parser.add_argument("--shown", choices=SEEN, action="append", help="what is seen; repeatable (default: all)")
     parser.add_argument(
         "--texts", type=int, default=1000, metavar="N", help="number of texts to attack (default: 1,000)"
     )
     args = parse_comparison(parser, arguments, FULL, QUICK)
-    names = args.attack or ATTACKS
+    require_textattack()
     rows = Rows(result_path("adversarial", quick=args.quick), KEY, tables)
     for corpus, plan in trials(args):
-        attacked = corpus.test.select(sampled(len(corpus.test), QUICK_TEXTS if args.quick else args.texts))
+        texts = corpus.test.select(sampled(len(corpus.test), QUICK_TEXTS if args.quick else args.texts))
+        made = functools.cache(
+            functools.partial(_attacked, _builder(SURROGATE, NO_HEAD, corpus, plan), texts, plan.seed)
+        )
         for system, head in lines_of(args.systems, args.heads, WITHOUT_HEAD):
-            base: Row = {"data": corpus.name, "system": system, "head": head, "seed": plan.seed}
-            settings = victim_settings(system, head, plan, corpus)
-            once = functools.cache(functools.partial(build_victim, system, head, corpus, plan))
-            for name in names:
-                row = base | {"attack": name, "settings": settings | {"attacked_texts": len(attacked)}}
-                rows.fill(row, measure_attack, once, name, attacked, plan.seed)
+            build = _builder(system, head, corpus, plan)
+            settings = victim_settings(system, head, plan, corpus) | {"attacked_texts": len(texts)}
+            for name, shown in itertools.product(args.attack or ATTACKS, args.shown or SEEN):
+                row: Row = {"data": corpus.name, "system": system, "head": head, "seed": plan.seed}
+                row |= {"attack": name, "shown": shown, "settings": settings}
+                if shown != TRANSFERRED:
+                    rows.fill(row, measure_attack, build, texts, plan.seed, name, shown)
+                elif system != SURROGATE:
+                    rows.fill(row, measure_transfer, build, texts, functools.partial(made, name))
     rows.show()
+
+
+def _builder(system: str, head: str, corpus: Corpus, plan: Plan) -> Callable[[], Trained]:
+    """Return what builds a system, once."""
+    return functools.cache(functools.partial(build_victim, system, head, corpus, plan))
+
+
+def measure_attack(build: Callable[[], Trained], texts: Dataset, seed: int, name: str, shown: str) -> Row:
+    """Attack the texts and return what came of it."""
+    began = time.perf_counter()
+    return outcome(_attacked(build, texts, seed, name, shown)) | {"seconds": time.perf_counter() - began}
+
+
+def measure_transfer(build: Callable[[], Trained], texts: Dataset, made: Callable[[], list[Found | None]]) -> Row:
+    """Return what texts that were made against another system do to this one."""
+    victim = build()
+    return outcome(transferred(made(), victim.probabilities, texts.texts, _columns(victim, texts)))
+
+
+def _attacked(
+    build: Callable[[], Trained], texts: Dataset, seed: int, name: str, shown: str = SHOWN[0]
+) -> list[Found | None]:
+    victim = build()
+    return attack_all(name, victim.probabilities, texts.texts, _columns(victim, texts), seed, shown)
+
+
+def _columns(victim: Trained, texts: Dataset) -> list[int]:
+    return [victim.labels.index(label) for label in texts.labels]
 
 
 def tables(rows: list[Row]) -> str:
@@ -87,19 +106,19 @@ def _attack_table(rows: list[Row]) -> str:
         "mean_queries": 1,
         "mean_changed": 2,
     }
-    header = ["attack", "system", "head", "texts", "original accuracy", "accuracy under attack", "success rate"]
+    header = ["attack", "seen", "system", "head", "texts", "original accuracy", "accuracy under attack", "success rate"]
     lines = [
         [*line, f"{found[0]['texts']:,}"]
         + [spread([row[field] for row in found], digits) for field, digits in fields.items()]
-        for line, found in grouped(rows, ["attack", "system", "head"]).items()
+        for line, found in grouped(rows, ["attack", "shown", "system", "head"]).items()
     ]
     return markdown_table([*header, "mean queries", "words changed"], lines)
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows by data set, attack, system, head and seed."""
-    lists = {"data": list(FOLDERS), "attack": list(ATTACKS), "system": list(ATTACKED)}
-    return ordered(rows, ("data", "attack", "system", "head", "seed"), lists)
+    """Return the rows by data set, attack, what is seen, system, head and seed."""
+    lists = {"data": list(FOLDERS), "attack": list(ATTACKS), "shown": list(SEEN), "system": list(ATTACKED)}
+    return ordered(rows, ("data", "attack", "shown", "system", "head", "seed"), lists)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,32 @@
-"""Black-box attacks that change characters until a classifier errs: TextBugger, DeepWordBug, and Pruthi et al.
+"""Attacks that query a classifier until it errs, by `textattack` (Morris et al. 2020, https://arxiv.org/abs/2005.05909).
 
-Written from the papers. Where a paper leaves a choice open or needs something that is not available offline, the docstring
-says what is done instead. An attack sees only probabilities, and every query is counted. All are untargeted: they succeed
-as soon as another label is the most probable. The same seed gives the same attack.
+Recipes of TextBugger, DeepWordBug and Pruthi et al., and the four of Bad Characters (Boucher et al. 2021, https://arxiv.org/abs/2106.09898):
+invisible characters, homoglyphs, reorderings and deletions, found by differential evolution. All are untargeted: they succeed as soon as
+another label is the most probable. The same seed gives the same attack.
+
+Recipes load a sentence encoder, word vectors and a list of stop words from the web, and the package lacks its list of homoglyphs. Here the
+encoder is MiniLM, from a package; TextBugger replaces no words, its four bugs of characters are all; stop words and homoglyphs are ours.
 """
 
+import importlib.util
+import io
 import random
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.common import Row
+from benchmarks.experiments.letters import LOOKALIKES
 from benchmarks.systems.trained import Probabilities
+from retvec_lite.contract import Floats
 
-_TOKEN: Final = re.compile(r"\S+")
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-_KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-
-LOOKALIKES: Final = dict(zip("abegilostz", "@639110572", strict=True))
-"""Letter -> a similar-looking ASCII character, for TextBugger's Sub-C ("o" -> "0", "l" -> "1", "a" -> "@")."""
+if TYPE_CHECKING:
+    from textattack import Attack
 
 _STOPWORDS_TEXT: Final = (
     "a about after all also am an and any are as at be because been before being but by can could did do does for from had "
@@ -31,7 +35,20 @@ _STOPWORDS_TEXT: Final = (
     "too under up very was we were what when where which while who whom why will with would you your"
 )
 STOPWORDS: Final = frozenset(_STOPWORDS_TEXT.split())
-"""Function words, which Pruthi et al. and TextBugger leave alone."""
+"""Function words, which all but Bad Characters leave alone."""
+
+BAD_CHARACTERS: Final = "Bad Characters, "
+BUDGET: Final = 5
+"""Bad characters in a text, the most that its authors measure."""
+ATTACKS: Final = (
+    "TextBugger",
+    "DeepWordBug",
+    "Pruthi",
+    *(BAD_CHARACTERS + kind for kind in ("invisible", "homoglyphs", "reorderings", "deletions")),
+)
+
+SHOWN: Final = ("probabilities", "rounded", "label")
+"""What a classifier shows to those who ask: probabilities, the same in whole percent, or its answer alone."""
 
 
 class Found(NamedTuple):
@@ -40,266 +57,224 @@ class Found(NamedTuple):
     Attributes:
         text: the changed text of the last step; misclassified if `success`.
         success: whether the label changed.
-        queries: number of texts classified, without the original one.
-        changed: number of changed words.
+        queries: number of texts classified.
+        changed: share of the words that were changed.
     """
 
     text: str
     success: bool
     queries: int
-    changed: int
+    changed: float
 
 
-class Victim:
-    """A classifier that shows an attack its probabilities and counts the queries.
-
-    Args:
-        probabilities: texts -> float `[texts, classes]`.
-    """
-
-    def __init__(self, probabilities: Probabilities) -> None:
-        self._probabilities = probabilities
-        self.queries = 0
-
-    def ask(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return probabilities, float64 `[texts, classes]`; every text counts as a query."""
-        self.queries += len(texts)
-        return np.asarray(self._probabilities(texts), np.float64)
-
-
-class Words:
-    """A text as words between gaps of white space, of which some are replaced."""
-
-    def __init__(self, text: str) -> None:
-        self.words = _TOKEN.findall(text)
-        self._gaps = _TOKEN.split(text)
-
-    def join(self, replaced: dict[int, str] | None = None, only: range | None = None) -> str:
-        """The text with words replaced by place, or `only` some of its words."""
-        changed = replaced or {}
-        places = range(len(self.words)) if only is None else only
-        pieces = [self._gaps[0]] if only is None or (places and places.start == 0) else []
-        for place in places:
-            pieces.append(changed.get(place, self.words[place]))
-            if only is None or place + 1 < places.stop:
-                pieces.append(self._gaps[place + 1])
-        return "".join(pieces)
-
-
-def deep_word_bug(victim: Victim, text: str, label: int, draw: random.Random, most_edits: int = 30) -> Found:
-    """DeepWordBug (Gao et al. 2018, arXiv:1801.04354).
-
-    Words are ranked by the combined score of section III: temporal head score F(x1..xi) - F(x1..xi-1) plus temporal tail
-    score F(xi..xn) - F(xi+1..xn), where F is the probability of the true label. From the top, each word is changed: two
-    neighbouring letters swapped, or one substituted, deleted or inserted, at random places. The paper measures each of the
-    four alone; here the one that lowers the true label's probability most is kept, as in later toolkits (a stronger
-    attack). The edit distance is at most 30, the paper's largest (a swap counts 2).
-    """
-    words = Words(text)
-    count = len(words.words)
-    if not count:
-        return Found(text, False, victim.queries, 0)
-    heads = victim.ask([words.join(only=range(end)) for end in range(count + 1)])[:, label]
-    tails = victim.ask([words.join(only=range(start, count)) for start in range(1, count + 1)])[:, label]
-    tails = np.concatenate([heads[-1:], tails])  # the whole text was a query already
-    scores = np.diff(heads) + (tails[:-1] - tails[1:])
-
-    replaced: dict[int, str] = {}
-    edits = 0
-    for place in np.argsort(-scores, kind="stable").tolist():
-        candidates = [
-            (word, cost) for word, cost in _four_transformers(words.words[place], draw) if edits + cost <= most_edits
-        ]
-        if not candidates:
-            continue
-        found = victim.ask([words.join(replaced | {place: word}) for word, _ in candidates])
-        best = int(found[:, label].argmin())
-        replaced[place] = candidates[best][0]
-        edits += candidates[best][1]
-        if found[best].argmax() != label:
-            return Found(words.join(replaced), True, victim.queries, len(replaced))
-    return Found(words.join(replaced), False, victim.queries, len(replaced))
-
-
-def _four_transformers(word: str, draw: random.Random) -> Iterator[tuple[str, int]]:
-    """Yield DeepWordBug's changes of a word with their edit distance, without empty or unchanged words."""
-    at = int(draw.random() * len(word))
-    if len(word) > 1:
-        left = int(draw.random() * (len(word) - 1))
-        if word[left] != word[left + 1]:
-            yield _swapped(word, left), 2
-        yield word[:at] + word[at + 1 :], 1
-    letters = [letter for letter in _LETTERS if letter != word[at].lower()]
-    yield word[:at] + letters[int(draw.random() * len(letters))] + word[at + 1 :], 1
-    yield word[:at] + _LETTERS[int(draw.random() * len(_LETTERS))] + word[at:], 1
-
-
-def text_bugger(victim: Victim, text: str, label: int, draw: random.Random, most_changed: float = 0.2) -> Found:
-    """TextBugger in the black-box setting (Li et al., NDSS 2019, arXiv:1812.05271), its four character-level bugs.
-
-    Algorithm 3 of the paper: sentences that have the true label by themselves are ordered by its probability. Within a
-    sentence, words are ordered by how much that probability falls without them. Each is replaced by its best bug until the
-    label changes. Bugs: insert a space (words of fewer than 6 letters, not at the ends), delete an inner character, swap
-    two inner ones, replace one by a similar-looking character or a neighbouring key. Sub-W is left out: it replaces
-    words by neighbours among word vectors and is no character-level attack. The paper stops below a similarity of 0.8
-    by the Universal Sentence Encoder, which is not available offline: here at most a fifth of the characters are edited.
-    """
-    words = Words(text)
-    if not words.words:
-        return Found(text, False, victim.queries, 0)
-    whole_budget = most_changed * len(text)
-    replaced: dict[int, str] = {}
-    edits = 0
-    for sentence in _important_sentences(victim, words, label):
-        inside = [words.words[place] for place in sentence]
-        shortened = [" ".join(inside[:skip] + inside[skip + 1 :]) for skip in range(len(inside))]
-        found = victim.ask([" ".join(inside), *shortened])[:, label]
-        for order in np.argsort(found[1:], kind="stable").tolist():
-            place = sentence[order]
-            word = words.words[place]
-            if word.lower().strip(".,!?;:'\"()") in STOPWORDS:
-                continue
-            bugs = [(bug, cost) for bug, cost in _bugs(word, draw) if edits + cost <= whole_budget]
-            if not bugs:
-                continue
-            answers = victim.ask([words.join(replaced | {place: bug}) for bug, _ in bugs])
-            best = int(answers[:, label].argmin())
-            replaced[place] = bugs[best][0]
-            edits += bugs[best][1]
-            if answers[best].argmax() != label:
-                return Found(words.join(replaced), True, victim.queries, len(replaced))
-    return Found(words.join(replaced), False, victim.queries, len(replaced))
-
-
-def _important_sentences(victim: Victim, words: Words, label: int) -> list[list[int]]:
-    """Return the word places of each sentence that has the true label by itself, most confident first."""
-    sentences: list[list[int]] = [[]]
-    for place, word in enumerate(words.words):
-        sentences[-1].append(place)
-        if word[-1] in ".!?" and place + 1 < len(words.words):
-            sentences.append([])
-    if len(sentences) == 1:
-        return sentences  # nothing to choose, so no query
-    found = victim.ask([" ".join(words.words[place] for place in sentence) for sentence in sentences])
-    order = np.argsort(-found[:, label], kind="stable").tolist()
-    # If no sentence has the label alone, all of them together do: keep all.
-    return [sentences[at] for at in order if found[at].argmax() == label] or [sentences[at] for at in order]
-
-
-def _bugs(word: str, draw: random.Random) -> Iterator[tuple[str, int]]:
-    """Yield TextBugger's character-level bugs of a word with their edit distance."""
-    if len(word) < 2:
-        return
-    if len(word) < 6:
-        at = 1 + int(draw.random() * (len(word) - 1))
-        yield word[:at] + " " + word[at:], 1
-    if len(word) > 2:
-        at = 1 + int(draw.random() * (len(word) - 2))
-        yield word[:at] + word[at + 1 :], 1
-    if len(word) > 3:
-        at = 1 + int(draw.random() * (len(word) - 3))
-        if word[at] != word[at + 1]:
-            yield _swapped(word, at), 2
-    places = [place for place, letter in enumerate(word) if letter.lower() in LOOKALIKES or neighbour_keys(letter)]
-    if places:
-        at = places[int(draw.random() * len(places))]
-        letter = word[at]
-        choices = LOOKALIKES.get(letter.lower(), "") + neighbour_keys(letter)
-        yield word[:at] + choices[int(draw.random() * len(choices))] + word[at + 1 :], 1
-
-
-def pruthi(victim: Victim, text: str, label: int, draw: random.Random, most_words: int = 1) -> Found:
-    """The attack of "Combating Adversarial Misspellings" (Pruthi et al., ACL 2019, arXiv:1905.11268).
-
-    In words of four letters or more that are no stop words, an inner character is swapped with its neighbour, dropped,
-    replaced by a neighbouring key, or a letter is added before it; first and last character stay. Every such change of
-    every word is tried, and the one that lowers the true label's probability most is kept (greedily for more than one).
-    For an added letter, one random letter for each place is tried instead of all 26.
-    """
-    words = Words(text)
-    replaced: dict[int, str] = {}
-    for _ in range(most_words):
-        candidates = [
-            (place, changed)
-            for place, word in enumerate(words.words)
-            if place not in replaced and len(word) >= 4 and word.lower() not in STOPWORDS
-            for changed in _inner_changes(word, draw)
-        ]
-        if not candidates:
-            break
-        found = victim.ask([words.join(replaced | {place: changed}) for place, changed in candidates])
-        best = int(found[:, label].argmin())
-        replaced[candidates[best][0]] = candidates[best][1]
-        if found[best].argmax() != label:
-            return Found(words.join(replaced), True, victim.queries, len(replaced))
-    return Found(words.join(replaced), False, victim.queries, len(replaced))
-
-
-def _inner_changes(word: str, draw: random.Random) -> Iterator[str]:
-    """Yield every swap, drop, neighbouring key, and one added letter for each place, inside the word."""
-    for at in range(1, len(word) - 1):
-        if at + 1 < len(word) - 1 and word[at] != word[at + 1]:
-            yield _swapped(word, at)
-        yield word[:at] + word[at + 1 :]
-        for key in neighbour_keys(word[at]):
-            yield word[:at] + key + word[at + 1 :]
-        yield word[:at] + _LETTERS[int(draw.random() * len(_LETTERS))] + word[at:]
-
-
-def _swapped(word: str, at: int) -> str:
-    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-
-
-def neighbour_keys(letter: str) -> str:
-    """Return the keys left, right, above and below a letter, in its case; an empty string for other characters."""
-    small = letter.lower()
-    for number, row in enumerate(_KEYS):
-        at = row.find(small) if len(small) == 1 else -1
-        if at >= 0:
-            found = row[max(0, at - 1) : at] + row[at + 1 : at + 2]
-            for other in _KEYS[max(0, number - 1) : number] + _KEYS[number + 1 : number + 2]:
-                found += other[at : at + 1]
-            return found.upper() if letter.isupper() else found
-    return ""
-
-
-ATTACKS: Final = {"TextBugger": text_bugger, "DeepWordBug": deep_word_bug, "Pruthi": pruthi}
-"""Name -> the attack: `(victim, text, column of the true label, random numbers)` -> `Found`."""
-
-
-def attack_many(name: str, probabilities: Probabilities, texts: Sequence[str], labels: Sequence[int], seed: int) -> Row:
-    """Attack every correctly classified text. The others only lower the original accuracy.
+def attack_all(
+    name: str,
+    probabilities: Probabilities,
+    texts: Sequence[str],
+    labels: Sequence[int],
+    seed: int,
+    shown: str = "probabilities",
+) -> list[Found | None]:
+    """Attack every text that is classified rightly; None stands for the others.
 
     Args:
-        name: a key of `ATTACKS`.
+        name: one of `ATTACKS`.
         probabilities: the classifier.
         texts: one or more texts.
         labels: the column of each text's true label.
         seed: gives each text its own random numbers, independent of the other texts.
+        shown: one of `SHOWN`.
 
-    Returns:
-        The number of texts; the share that was classified correctly before, and that still is afterwards; of those that were, the
-        share whose label changed and the mean number of queries; the mean share of changed words in successful attacks.
+    Raises:
+        SystemExit: textattack is not installed.
     """
-    right = np.asarray(probabilities(texts)).argmax(axis=1) == np.asarray(labels)
-    queries, changed = [], []
-    successes = 0
+    require_textattack()
+    attack = _build(name, lambda asked: show(np.asarray(probabilities(asked), np.float64), shown))
+    found: list[Found | None] = []
     for number, (text, label) in enumerate(zip(texts, labels, strict=True)):
-        if right[number]:
-            victim = Victim(probabilities)
-            found = ATTACKS[name](victim, text, label, random.Random(seed * 1_000_003 + number))
-            queries.append(found.queries)
-            if found.success:
-                successes += 1
-                changed.append(found.changed / max(1, len(text.split())))
+        own = seed * 1_000_003 + number
+        random.seed(own)
+        np.random.seed(own % 2**32)  # noqa: NPY002 -- textattack draws from it
+        found.append(_attack_one(attack, text, label))
         if (number + 1) % max(1, len(texts) // 10) == 0:
             print(f"  {name}: {number + 1:,} of {len(texts):,} texts", file=sys.stderr, flush=True)
-    attacked = int(right.sum())
+    return found
+
+
+def show(probabilities: npt.NDArray[np.float64], shown: str) -> npt.NDArray[np.float64]:
+    """Return what a classifier that shows one of `SHOWN` says, float64 `[texts, classes]`; rows add up to 1."""
+    if shown == "label":
+        return np.eye(probabilities.shape[1])[probabilities.argmax(axis=1)]
+    seen = probabilities.round(2) if shown == "rounded" else probabilities
+    best = probabilities.argmax(axis=1)[:, None]
+    if shown == "rounded":
+        # Equal percentages do not tell which label is the answer, but the answer is shown.
+        np.put_along_axis(seen, best, np.take_along_axis(seen, best, 1) + 1e-4, 1)
+    shares: npt.NDArray[np.float64] = seen / seen.sum(axis=1, keepdims=True)
+    return shares
+
+
+def outcome(found: Sequence[Found | None]) -> Row:
+    """Return what came of an attack.
+
+    Returns:
+        The number of texts; the share that was classified rightly before, and that still is afterwards; of those that were, the share
+        whose label changed and the mean number of queries; the mean share of changed words in successful attacks.
+    """
+    attacked = [one for one in found if one]
+    fooled = [one for one in attacked if one.success]
     return {
-        "texts": len(texts),
-        "original_accuracy": attacked / len(texts),
-        "accuracy_under_attack": (attacked - successes) / len(texts),
-        "success_rate": successes / attacked if attacked else 0.0,
-        "mean_queries": float(np.mean(queries)) if queries else 0.0,
-        "mean_changed": float(np.mean(changed)) if changed else 0.0,
+        "texts": len(found),
+        "original_accuracy": len(attacked) / len(found),
+        "accuracy_under_attack": (len(attacked) - len(fooled)) / len(found),
+        "success_rate": len(fooled) / len(attacked) if attacked else 0.0,
+        "mean_queries": float(np.mean([one.queries for one in attacked])) if attacked else 0.0,
+        "mean_changed": float(np.mean([one.changed for one in fooled])) if fooled else 0.0,
     }
+
+
+def transferred(
+    found: Sequence[Found | None], probabilities: Probabilities, texts: Sequence[str], labels: Sequence[int]
+) -> list[Found | None]:
+    """Return what texts that were made against another classifier do to this one, without a query.
+
+    A text that the other classifier got wrong was not attacked, and counts as if this one had got it wrong as well.
+    """
+    right = np.asarray(probabilities(texts)).argmax(axis=1) == np.asarray(labels)
+    made = [one.text if one else text for one, text in zip(found, texts, strict=True)]
+    fooled = np.asarray(probabilities(made)).argmax(axis=1) != np.asarray(labels)
+    return [
+        one._replace(success=bool(fooled[row]), queries=0) if one and right[row] else None
+        for row, one in enumerate(found)
+    ]
+
+
+def require_textattack() -> None:
+    """Stop when textattack is missing.
+
+    Raises:
+        SystemExit: it is.
+    """
+    if importlib.util.find_spec("textattack") is None:
+        raise SystemExit(
+            "Attacks need textattack, in an environment of its own: benchmarks/README.md says how to make it."
+        )
+
+
+def _attack_one(attack: "Attack", text: str, label: int) -> Found | None:
+    from textattack.attack_results import SkippedAttackResult, SuccessfulAttackResult
+    from textattack.shared import AttackedText
+
+    if not AttackedText(text).words:
+        # No recipe has anything to change, and some fail.
+        given, _ = attack.goal_function.init_attack_example(AttackedText(text), label)
+        return None if given.output != label else Found(text, False, 1, 0.0)
+    result = attack.attack(text, label)
+    if isinstance(result, SkippedAttackResult):
+        return None
+    last = result.perturbed_result.attacked_text.text
+    old, new = text.split(), last.split()
+    kept = len(set(old) & set(new)) / max(1, len(set(old)))
+    return Found(last, isinstance(result, SuccessfulAttackResult), attack.goal_function.num_queries, 1 - kept)
+
+
+def _build(name: str, probabilities: Probabilities) -> "Attack":
+    """Return an attack of textattack, without what it would load from the web."""
+    import nltk
+
+    # textattack reads them when it is imported, and its recipes again.
+    nltk.corpus.stopwords = SimpleNamespace(words=lambda language: STOPWORDS)
+    from textattack import Attack
+    from textattack.attack_recipes import BadCharacters2021, DeepWordBugGao2018, Pruthi2019, textbugger_li_2018
+    from textattack.goal_functions import UntargetedClassification
+    from textattack.transformations.word_swaps import word_swap_homoglyph_swap
+
+    model = _wrapped(probabilities)
+    if name in ("DeepWordBug", "Pruthi"):
+        return (DeepWordBugGao2018 if name == "DeepWordBug" else Pruthi2019).build(model)
+    # The package lacks the file that it opens.
+    with patch.object(word_swap_homoglyph_swap, "open", _homoglyphs, create=True):
+        if name == "TextBugger":
+            with patch.multiple(textbugger_li_2018, UniversalSentenceEncoder=_minilm, WordSwapEmbedding=_no_swap):
+                return textbugger_li_2018.TextBuggerLi2018.build(model)
+        kind = name.removeprefix(BAD_CHARACTERS)
+        targeted = BadCharacters2021.build(model, "targeted_classification", kind, perturbs=BUDGET)
+    search = _stopping_at_success(targeted.search_method)
+    return Attack(UntargetedClassification(model), [], targeted.transformation, search)
+
+
+def _wrapped(probabilities: Probabilities) -> Any:
+    from textattack.models.wrappers import ModelWrapper
+
+    class Wrapper(ModelWrapper):
+        model = None
+
+        def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+            return np.asarray(probabilities(texts))
+
+    return Wrapper()
+
+
+def _homoglyphs(*_: Any, **__: Any) -> io.StringIO:
+    """Return pairs of letters as Unicode's intentional.txt has them."""
+    pairs = [(letter, double) for letter, doubles in LOOKALIKES["mixed"].items() for double in doubles]
+    return io.StringIO("".join(f"; # ( {letter} ~ {double} )\n" for letter, double in pairs))
+
+
+def _no_swap(max_candidates: int) -> Any:
+    from textattack.transformations import WordSwap
+
+    class NoSwap(WordSwap):
+        def _get_replacement_words(self, word: str) -> list[str]:
+            return []
+
+    return NoSwap()
+
+
+def _minilm(threshold: float) -> Any:
+    """Return the constraint that MiniLM finds the changed text as similar as the recipe wants."""
+    from textattack.constraints.semantics.sentence_encoders import SentenceEncoder
+
+    from benchmarks.systems.sentence_encoder import load_encoder
+
+    class MiniLM(SentenceEncoder):
+        def encode(self, sentences: Sequence[str]) -> Floats:
+            return load_encoder().embed(sentences)
+
+    found = MiniLM(threshold, metric="angular")
+    found.model = found
+    return found
+
+
+def _stopping_at_success(search: Any) -> Any:
+    """Let a search by differential evolution stop where another label is the answer; textattack's goes on."""
+
+    class Success(Exception):
+        pass
+
+    run = search.perform_search
+
+    def perform(initial: Any) -> Any:
+        text = initial.attacked_text
+        if len(text.text) < 2 or any(first >= last for first, last in search.get_bounds_and_precomputed(text, 1)[0]):
+            return initial  # nothing can be changed
+        ask = search.get_goal_results
+
+        def ask_and_stop(texts: Any) -> Any:
+            answers = ask(texts)
+            if answers[0][0].goal_status == GoalFunctionResultStatus.SUCCEEDED:
+                raise Success(answers[0][0])
+            return answers
+
+        search.get_goal_results = ask_and_stop
+        try:
+            return run(initial)
+        except Success as found:
+            return found.args[0]
+        finally:
+            search.get_goal_results = ask
+
+    from textattack.goal_function_results.goal_function_result import GoalFunctionResultStatus
+
+    search.perform_search = perform
+    return search

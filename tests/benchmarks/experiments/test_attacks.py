@@ -1,14 +1,30 @@
-import random
+"""What attacks count, and what they see. Those of textattack run where it is installed (benchmarks/README.md); elsewhere each is skipped."""
+
+import importlib.util
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from benchmarks.experiments.attacks import ATTACKS, STOPWORDS, Found, Victim, Words, attack_many
+from benchmarks.experiments.attacks import (
+    ATTACKS,
+    BAD_CHARACTERS,
+    STOPWORDS,
+    Found,
+    attack_all,
+    outcome,
+    show,
+    transferred,
+)
 
 Classifier = Callable[[Sequence[str]], np.ndarray]
+TEXT = "Congratulations friend, you won a wonderful prize today. Please answer quickly."
+# Packages below textattack warn when they are imported.
+pytestmark = pytest.mark.filterwarnings("ignore")
+needs_textattack = pytest.mark.skipif(
+    importlib.util.find_spec("textattack") is None, reason="textattack is not installed"
+)
+RECIPES = [name for name in ATTACKS if not name.startswith(BAD_CHARACTERS)]
 
 
 def finds(*words: str) -> Classifier:
@@ -36,102 +52,97 @@ def counted(probabilities: Classifier) -> tuple[Classifier, list[str]]:
     return count, asked
 
 
-def edit_distance(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for at, left in enumerate(one, start=1):
-        before, row[0] = row[0], at
-        for place, right in enumerate(other, start=1):
-            before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, before + (left != right))
-    return row[-1]
+def test_a_classifier_shows_all_or_whole_percent_or_its_answer() -> None:
+    given = np.array([[0.1234, 0.8766, 0.0], [0.4996, 0.5004, 0.0]])
+    assert show(given, "probabilities") == pytest.approx(given)
+    assert show(given, "label").tolist() == [[0, 1, 0], [0, 1, 0]]
+    rounded = show(given, "rounded")
+    assert rounded.sum(axis=1) == pytest.approx(1)
+    assert rounded == pytest.approx(np.array([[0.12, 0.88, 0], [0.5, 0.5, 0]]), abs=1e-3)
+    assert rounded.argmax(axis=1).tolist() == [1, 1], "the answer is what it is without rounding"
 
 
-TEXT = "Congratulations friend, you won a wonderful prize today. Please answer quickly."
-EVERY = pytest.mark.parametrize("attack", ATTACKS)
+def test_an_outcome_counts_what_happened() -> None:
+    found = [Found("a", True, 10, 0.5), None, Found("b", False, 30, 0.2), Found("c", True, 20, 0.1)]
+    assert outcome(found) == pytest.approx(
+        {
+            "texts": 4,
+            "original_accuracy": 0.75,
+            "accuracy_under_attack": 0.25,
+            "success_rate": 2 / 3,
+            "mean_queries": 20.0,
+            "mean_changed": 0.3,
+        }
+    )
+    assert outcome([None])["success_rate"] == 0.0
 
 
-@given(st.text())
-def test_words_put_back_together_are_the_text(text: str) -> None:
-    assert Words(text).join() == text
+def test_texts_made_against_another_classifier_count_where_both_were_right() -> None:
+    texts = ["free prize", "free voucher", "nothing", "prize draw", "free gift"]
+    labels = [1, 1, 0, 1, 1]
+    made = [
+        Found("fre prize", True, 5, 0.5),  # fools the other one only
+        Found("free vouchr", True, 5, 0.5),  # fools both
+        Found("nothing prize", True, 5, 0.5),
+        None,  # the other one was wrong to begin with
+        Found("free gif", True, 5, 0.5),  # this one was
+    ]
+    found = transferred(made, finds("prize", "voucher"), texts, labels)
+    assert [one and one.success for one in found] == [False, True, True, None, None]
+    assert sum(one.queries for one in found if one) == 0
 
 
-@EVERY
-def test_one_decisive_word_is_found_and_changed_alone(attack: str) -> None:
-    found = ATTACKS[attack](Victim(finds("wonderful")), TEXT, 1, random.Random(0))
-    assert found.success
-    assert found.changed == 1
-    assert "wonderful" not in found.text
+@needs_textattack
+@pytest.mark.parametrize("name", RECIPES)
+def test_one_decisive_word_is_found_and_changed_alone(name: str) -> None:
+    (found,) = attack_all(name, finds("wonderful"), [TEXT], [1], 0)
+    assert found and found.success
+    assert "wonderful" not in found.text.split()
     assert [word for word in TEXT.split() if word != "wonderful"] == [
         word for word in found.text.split() if word in TEXT.split()
     ]
     assert finds("wonderful")([found.text])[0].argmax() == 0
 
 
-@EVERY
-def test_every_text_that_is_asked_about_counts(attack: str) -> None:
+@needs_textattack
+@pytest.mark.parametrize("name", ATTACKS)
+def test_bad_characters_and_recipes_count_every_query_and_repeat(name: str) -> None:
+    text = "claim the wonderful prize"
     probabilities, asked = counted(stubborn)
-    found = ATTACKS[attack](Victim(probabilities), TEXT, 1, random.Random(0))
-    assert not found.success
-    assert found.queries == len(asked) > 0
+    (found,) = attack_all(name, probabilities, [text], [1], 1)
+    assert found and not found.success
+    assert found.queries >= len(set(asked)) > 1
+    assert attack_all(name, stubborn, [text], [1], 1) == [found]
+    (other,) = attack_all(name, finds("wonderful"), [TEXT], [1], 1)
+    assert other and other.success, "a word that must stay as it is does not"
+    if name.startswith(BAD_CHARACTERS):
+        assert other.queries < 500, "the search stops at success"
 
 
-@EVERY
-def test_the_same_seed_gives_the_same_attack(attack: str) -> None:
-    def run(seed: int) -> Found:
-        return ATTACKS[attack](Victim(stubborn), TEXT, 1, random.Random(seed))
-
-    assert run(1) == run(1)
-    assert run(1).text != run(2).text or attack == "Pruthi"  # which tries all there is
-
-
-@EVERY
-@pytest.mark.parametrize("text", ["", " ", "a", "?!", "no it is"])
-def test_texts_with_nothing_to_change_are_no_error(attack: str, text: str) -> None:
-    found = ATTACKS[attack](Victim(stubborn), text, 1, random.Random(0))
-    assert not found.success
-    if not text.strip():
-        assert found.text == text
+@needs_textattack
+@pytest.mark.parametrize("name", ATTACKS)
+def test_odd_texts_are_no_error_and_wrong_ones_are_not_attacked(name: str) -> None:
+    odd = ["", " ", "a", "?!", "no it is", "天气"]
+    found = attack_all(name, stubborn, odd, [1] * len(odd), 0)
+    assert all(one and not one.success for one in found)
+    assert attack_all(name, stubborn, [TEXT], [0], 0) == [None]
 
 
-def test_deep_word_bug_stays_within_its_edits_and_asks_for_every_score() -> None:
-    text = " ".join(["character"] * 60)
-    probabilities, asked = counted(stubborn)
-    found = ATTACKS["DeepWordBug"](Victim(probabilities), text, 1, random.Random(0))
-    assert 25 <= edit_distance(text, found.text) <= 30
-    # 61 beginnings, 60 ends, four candidates for each of the words that were changed while edits were left
-    assert 121 < len(asked) <= 121 + 4 * 31
-
-
-def test_text_bugger_edits_at_most_a_fifth_and_no_stopwords() -> None:
+@needs_textattack
+@pytest.mark.parametrize("name", RECIPES)
+def test_stop_words_stay(name: str) -> None:
     text = "the message about your delivery and the invoice was never answered"
-    found = ATTACKS["TextBugger"](Victim(stubborn), text, 1, random.Random(0))
-    assert 1 <= edit_distance(text, found.text) <= 0.2 * len(text)
-    assert [word for word in text.split() if word in STOPWORDS] == [
-        word for word in found.text.split() if word in STOPWORDS
-    ]
-
-
-def test_pruthi_changes_the_inside_of_one_long_word() -> None:
-    text = "this offer ends with our next letter"
     probabilities, asked = counted(stubborn)
-    found = ATTACKS["Pruthi"](Victim(probabilities), text, 1, random.Random(0))
-    assert found.changed == 1
-    for tried in asked:
-        words = list(zip(text.split(), tried.split(), strict=True))
-        changed = [(old, new) for old, new in words if old != new]
-        assert len(changed) == 1
-        (old, new) = changed[0]
-        assert old in {"offer", "ends", "next", "letter"}  # four letters or more, no stop word
-        assert (old[0], old[-1]) == (new[0], new[-1])
-        assert edit_distance(old, new) <= 2
+    attack_all(name, probabilities, [text], [1], 0)
+    stop = [word for word in text.split() if word in STOPWORDS]
+    assert any([word for word in tried.split() if word in STOPWORDS] == stop for tried in asked if tried != text)
 
 
-def test_an_outcome_counts_what_happened() -> None:
-    texts = ["free holiday voucher", "nothing special here", "voucher voucher", "another message"]
-    labels = [1, 0, 1, 1]  # the last one is misclassified from the beginning, the second cannot be moved
-    outcome = attack_many("Pruthi", finds("voucher", "vouchre"), texts, labels, seed=0)
-    assert outcome["texts"] == 4
-    assert outcome["original_accuracy"] == 0.75
-    assert outcome["accuracy_under_attack"] == 0.5  # of "voucher voucher" one is left; "nothing special here" stays
-    assert outcome["success_rate"] == pytest.approx(1 / 3)
-    assert outcome["mean_changed"] == pytest.approx(1 / 3)
-    assert outcome["mean_queries"] > 0
+@needs_textattack
+def test_a_hidden_probability_helps_nobody() -> None:
+    seen, asked = counted(finds("wonderful"))
+    shown = attack_all("DeepWordBug", seen, [TEXT], [1], 0)
+    with_probabilities = len(asked)
+    hidden = attack_all("DeepWordBug", finds("wonderful"), [TEXT], [1], 0, "label")
+    assert shown[0] and hidden[0]
+    assert with_probabilities <= hidden[0].queries or hidden[0].success

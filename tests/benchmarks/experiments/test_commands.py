@@ -9,10 +9,12 @@ import pytest
 
 from benchmarks import common
 from benchmarks.data.sets import Corpus
-from benchmarks.experiments import adversarial, comparison, typo_resilience
-from benchmarks.systems.names import NETWORK
+from benchmarks.experiments import adversarial, attacks, comparison, typo_resilience
+from benchmarks.experiments.adversarial import SEEN, TRANSFERRED
+from benchmarks.experiments.attacks import Found
+from benchmarks.systems.names import NETWORK, SVM
 from benchmarks.systems.networks import Plan
-from benchmarks.systems.trained import Trained
+from benchmarks.systems.trained import Probabilities, Trained
 
 LABELS = ("ham", "spam")
 Build = Callable[[str, str, Corpus, Plan], Trained]
@@ -94,14 +96,41 @@ def test_typo_resilience_measures_what_is_missing_and_draws(
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
-def test_adversarial_attacks_some_texts(data: Path, built: list[tuple[str, str, int]], tmp_path: Path) -> None:
-    adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "20"))
-    adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "20"))
-    assert len(built) == 1
-    (attack,) = json.loads((tmp_path / "adversarial.json").read_text())
-    assert (attack["texts"], attack["original_accuracy"]) == (20, 1.0)
-    assert attack["success_rate"] == 0.5  # one change inside "prize" is enough; nothing makes ham spam
-    assert attack["accuracy_under_attack"] == 0.5
-    assert attack["mean_queries"] > 1
-    adversarial.main(arguments(data, "--attack", "Pruthi", "--texts", "4"))
-    assert len(built) == 2  # of other texts: measured again
+def test_adversarial_attacks_some_texts(
+    data: Path, built: list[tuple[str, str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def attack(
+        name: str, probabilities: Probabilities, texts: list[str], labels: list[int], seed: int, shown: str = SEEN[0]
+    ) -> list[Found | None]:
+        seen.append((name, shown))
+        right = probabilities(texts).argmax(axis=1) == np.array(labels)
+        return [
+            Found(text.replace("prize", "pirze"), "prize" in text, 7, 0.2) if own else None
+            for text, own in zip(texts, right, strict=True)
+        ]
+
+    monkeypatch.setattr(adversarial, "attack_all", attack)
+    monkeypatch.setattr(adversarial, "require_textattack", lambda: None)
+    command = arguments(data, "--attack", "Pruthi", "--attack", "DeepWordBug", "--texts")
+    adversarial.main([*command, "20"])
+    adversarial.main([*command, "20"])
+    assert built == [(NETWORK, "cnn", 0), (SVM, "whole", 0)]
+    assert len(seen) == len(set(seen)) + 2 == 8, "texts against the SVM are made once for each attack"
+    rows = json.loads((tmp_path / "adversarial.json").read_text())
+    assert {(row["attack"], row["shown"]) for row in rows} == {
+        (name, shown) for name in ("Pruthi", "DeepWordBug") for shown in SEEN
+    }
+    for row in rows:
+        assert (row["texts"], row["original_accuracy"]) == (20, 1.0)
+        assert row["success_rate"] == row["accuracy_under_attack"] == 0.5
+        assert row["mean_queries"] == (0.0 if row["shown"] == TRANSFERRED else 7.0)
+    adversarial.main([*command, "4", "--shown", "label"])
+    assert built[2:] == [(NETWORK, "cnn", 0)], "other texts are measured again"
+
+
+def test_without_textattack_attacks_say_how_to_install_it(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attacks.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match=r"textattack.*benchmarks/README\.md"):
+        adversarial.main(arguments(data))

@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks import common
 from benchmarks.data.sets import Corpus, load_corpus
-from benchmarks.experiments.adversarial import measure_attack
 from benchmarks.systems import linear, ours, whole
 from benchmarks.systems.names import BAYES, DEFAULT_FILE, LINEAR, NETWORK, SVM, lines_of
 from benchmarks.systems.networks import Plan
@@ -44,16 +43,13 @@ def plan(tmp_path: Path) -> Plan:
 
 
 @pytest.mark.parametrize("system", RIVALS)
-def test_a_rival_has_probabilities_and_can_be_attacked(system: str, corpus: Corpus, plan: Plan) -> None:
+def test_a_rival_has_probabilities(system: str, corpus: Corpus, plan: Plan) -> None:
     victim = build_victim(system, "whole", corpus, plan)
     found = victim.probabilities(corpus.test.texts)
     assert found.shape == (len(corpus.test), len(corpus.training.classes))
     assert found.min() >= 0
     assert found.sum(axis=1) == pytest.approx(1)
     assert victim(corpus.test.texts) == list(corpus.test.labels)
-    outcome = measure_attack(lambda: victim, "DeepWordBug", corpus.test.select(range(4)), 0)
-    assert (outcome["texts"], outcome["original_accuracy"]) == (4, 1.0)
-    assert outcome["mean_queries"] > 1
     settings = victim_settings(system, "whole", plan, corpus)
     assert json.loads(json.dumps(settings)).keys() == settings.keys()
 
