@@ -12,9 +12,10 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
-from benchmarks.common import Row, Rows, result_path
+from benchmarks.common import Row, Rows, read_results, result_path
 from benchmarks.data.sets import FOLDERS, Corpus, sampled
 from benchmarks.experiments.attacks import ATTACKS, SHOWN, Found, attack_all, outcome, require_textattack, transferred
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
@@ -113,6 +114,30 @@ def _attack_table(rows: list[Row]) -> str:
         for line, found in grouped(rows, ["attack", "shown", "system", "head"]).items()
     ]
     return markdown_table([*header, "mean queries", "words changed"], lines)
+
+
+def attack_summary(results: Path) -> str:
+    """Return the share of attacks that succeed: every system where probabilities are seen, and the default file by what is seen."""
+    rows = in_order(read_results(results / "adversarial"))
+    sets = [name for name in FULL.sets if any(row["data"] == name for row in rows)]
+
+    def line(attack: str, system: str, shown: str) -> str:
+        found = {
+            row["data"]: row for row in rows if (row["attack"], row["system"], row["shown"]) == (attack, system, shown)
+        }
+        return " / ".join(
+            f"{found[name]['success_rate']:.2f}".removeprefix("0") if name in found else "-" for name in sets
+        )
+
+    measured = [name for name in ATTACKS if any(row["attack"] == name for row in rows)]
+    systems = [[name, *(line(name, system, SHOWN[0]) for system in FULL.systems)] for name in measured]
+    seen = [[name, *(line(name, DEFAULT_FILE, shown) for shown in SEEN)] for name in measured]
+    return "\n".join(
+        (
+            markdown_table([f"attacks that succeed ({' / '.join(sets)})", *FULL.systems], systems),
+            markdown_table([f"{DEFAULT_FILE}, by what is seen", *SEEN], seen),
+        )
+    )
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

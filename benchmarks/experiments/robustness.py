@@ -24,7 +24,7 @@ import retvec_lite as rl
 from benchmarks.common import Row, Rows, picture_path, read_results, result_path
 from benchmarks.data.sets import STARTER, read_part
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
-from benchmarks.experiments.ways import GROUPS, SPAM_ATTACKS, WAYS, write_all
+from benchmarks.experiments.ways import GROUPS, HOSTILE, SPAM_ATTACKS, WAYS, can_write, write_all
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT, FASTTEXT_LARGE, NETWORK, SVM, lines_of
 from benchmarks.systems.ours import RECIPE
 from benchmarks.systems.trained import Trained, fingerprint
@@ -65,7 +65,7 @@ def _shares(answer: Callable[[Sequence[str]], Answers], names: Sequence[str], te
     labels = np.array(test.labels, object)
     right = answer(test.texts) == labels
     row: Row = {"texts": len(test), "right": float(right.mean()), "kept": {}, "innocent": {}, "found": {}}
-    for way in MEASURED:
+    for way in filter(can_write, MEASURED):
         answers = answer(_written(test, way))
         row["kept"][way] = float((answers == labels)[right].mean())
         if SPAM in names:
@@ -110,7 +110,7 @@ def measure_file(path: Path, test: Dataset) -> str:
     classifier = rl.load(path)
     row = _shares(_labels_of(classifier), classifier.labels, test)
     figures = [field for field in FIGURES if row[field]]
-    lines = [[way, *(_share(row[field][way]) for field in figures)] for way in MEASURED]
+    lines = [[way, *(_share(row[field].get(way)) for field in figures)] for way in MEASURED]
     return f"{len(test):,} texts, {row['right']:.3f} right as written\n\n{markdown_table(['way', *figures], lines)}"
 
 
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     rows = Rows(result_path("robustness", quick=args.quick), KEY, tables)
     for corpus, plan in trials(args):
-        written = fingerprint([text for way in WAYS for text in write_all(corpus.test.texts, way)])
+        written = fingerprint([text for way in filter(can_write, WAYS) for text in write_all(corpus.test.texts, way)])
         for system, head in lines_of(args.systems, args.heads, WITHOUT_HEAD):
             row: Row = {"data": corpus.name, "system": system, "seed": plan.seed}
             row["settings"] = victim_settings(system, head, plan, corpus) | {"written": written}
@@ -182,6 +182,7 @@ def robustness_summary(results: Path) -> str:
         [way, *(_share(_mean(rows, "found", system, [way])) for system in systems)]
         for way in (AS_WRITTEN, *SPAM_ATTACKS)
     ]
+    attacked += [[kind, *(_share(_mean(rows, "found", system, KINDS[kind])) for system in systems)] for kind in HOSTILE]
     header = [
         "kept answers, mean",
         *systems,

@@ -75,7 +75,8 @@ SPAM_ATTACKS: Final = (*_SPAM, MIXED)
 
 ENDINGS: Final = "endings"
 LINK: Final = "a link"
-GROUPS: Final[dict[str, Mapping[str, Way]]] = {
+KEYBOARD: Final = "a third of the words mistyped on a keyboard"
+GROUPS: Final[Mapping[str, Mapping[str, Way]]] = {
     "invisible characters": {
         **{name: in_words(inserting(characters)) for name, characters in INVISIBLE.items()},
         "zero-width space in every gap": in_words(joining("\u200b")),
@@ -215,14 +216,20 @@ GROUPS: Final[dict[str, Mapping[str, Way]]] = {
         "one letter of each word as ?": in_words(with_one("?")),
         "one letter of each word Tifinagh or Ethiopic": in_words(with_one(NO_LATIN)),
     },
+    "twelve keyboards": {KEYBOARD: typed_on_a_keyboard},
     f"{LINK}, ordinary site": {
         f"{LINK}, ordinary site": adding(" https://kiosk-news.com/p/83?s=1", " www.maple-fern.org", " qr-eu.net/x4Rk")
     },
 }
 """Kind of disguise -> its ways."""
-if importlib.util.find_spec("multypo"):
-    GROUPS["twelve keyboards"] = {"a third of the words mistyped on a keyboard": typed_on_a_keyboard}
+HOSTILE: Final = tuple(GROUPS)[tuple(GROUPS).index("padding") : tuple(GROUPS).index("twelve keyboards")]
+"""The kinds that hide a text among other things."""
 WAYS: Final[Mapping[str, Way]] = {name: way for ways in GROUPS.values() for name, way in ways.items()}
+
+
+def can_write(name: str) -> bool:
+    """Return whether the package that a way needs is installed."""
+    return name != KEYBOARD or importlib.util.find_spec("multypo") is not None
 
 
 def write_all(texts: Sequence[str], name: str, seed: int = 0) -> list[str]:

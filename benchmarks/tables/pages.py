@@ -13,6 +13,7 @@ from typing import Final
 
 from benchmarks.common import RESULTS, ROOT, SIZE_LIMIT, Row, read_results
 from benchmarks.data.sets import FOLDERS, STARTER
+from benchmarks.experiments.adversarial import attack_summary
 from benchmarks.experiments.comparison import RATES
 from benchmarks.experiments.robustness import robustness_summary
 from benchmarks.systems.linear import SVMS
@@ -183,6 +184,7 @@ SUMMARIES: Final = {
     "products": products,
     "side_by_side": side_by_side,
     "robustness_summary": robustness_summary,
+    "attack_summary": attack_summary,
 }
 """Table -> what makes it from the folder of all results."""
 
