@@ -34,16 +34,14 @@ SURROGATE: Final = SVM
 """What transferred texts are made against."""
 FULL: Final = Scope(("AG News", "SMS spam", "Banking77"), (DEFAULT_FILE, NETWORK, SVM, FASTTEXT), ("cnn",))
 QUICK: Final = Scope(("SMS spam",), (SVM,), ("cnn",))
-QUICK_TEXTS: Final = 10
+QUICK_TEXTS: Final = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), the SVM, 10 texts", ATTACKED)
+    parser = comparison_parser(__doc__, "SMS spam (1,500 texts), the SVM, 4 texts", ATTACKED)
     parser.add_argument("--attack", choices=ATTACKS, action="append", help="an attack; repeatable (default: all)")
     parser.add_argument("--shown", choices=SEEN, action="append", help="what is seen; repeatable (default: all)")
-    parser.add_argument(
-        "--texts", type=int, default=1000, metavar="N", help="number of texts to attack (default: 1,000)"
-    )
+    parser.add_argument("--texts", type=int, default=200, metavar="N", help="number of texts to attack (default: 200)")
     args = parse_comparison(parser, arguments, FULL, QUICK)
     require_textattack()
     rows = Rows(result_path("adversarial", quick=args.quick), KEY, tables)
