@@ -24,7 +24,7 @@ import retvec_lite as rl
 from benchmarks.common import Row, Rows, picture_path, read_results, result_path
 from benchmarks.data.sets import STARTER, read_part
 from benchmarks.experiments.trials import Scope, comparison_parser, parse_comparison, trials
-from benchmarks.experiments.ways import GROUPS, HOSTILE, SPAM_ATTACKS, WAYS, can_write, write_all
+from benchmarks.experiments.ways import GROUPS, WAYS, can_write, write_all
 from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT, FASTTEXT_LARGE, NETWORK, SVM, lines_of
 from benchmarks.systems.ours import RECIPE
 from benchmarks.systems.trained import Trained, fingerprint
@@ -38,7 +38,7 @@ Answers = npt.NDArray[np.object_]
 OURS: Final = (DEFAULT_FILE, NETWORK)
 FULL: Final = Scope(("SMS spam", STARTER, "Banking77"), (*OURS, SVM, FASTTEXT, FASTTEXT_LARGE), ("cnn",))
 SHOWN: Final = (DEFAULT_FILE, SVM)
-"""Of these, the summary shows what they make of innocent texts; the picture shows all."""
+"""Of these, the summary shows what they make of innocent texts and of spam; the picture shows all."""
 QUICK: Final = Scope(("SMS spam",), (SVM,), ("cnn",))
 KEY: Final = ("data", "system", "seed")
 SPAM: Final = "spam"
@@ -170,25 +170,21 @@ def tables(rows: list[Row]) -> str:
 
 
 def robustness_summary(results: Path) -> str:
-    """Return what stays of right answers, kind by kind, with what the default file makes of innocent texts; and the spam found."""
+    """Return what stays of right answers, kind by kind, and what `SHOWN` make of innocent texts and of spam."""
     rows = _in_order(read_results(results / "robustness"))
-    systems = _systems(rows)
+    systems = [system for system in _systems(rows) if system != FASTTEXT_LARGE]
+    columns = {
+        "kept": systems,
+        "innocent": [system for system in SHOWN if system in systems],
+        "found": [system for system in SHOWN if system in systems],
+    }
+    titles = {"kept": "", "innocent": "innocent called spam: ", "found": "spam found: "}
+    header = ["kept answers, mean", *(titles[field] + name for field, names in columns.items() for name in names)]
     lines = [
-        [kind, *(_share(_mean(rows, "kept", system, ways)) for system in systems)]
-        + [_share(_mean(rows, "innocent", system, ways)) for system in SHOWN if system in systems]
+        [kind, *(_share(_mean(rows, field, name, ways)) for field, names in columns.items() for name in names)]
         for kind, ways in KINDS.items()
     ]
-    attacked = [
-        [way, *(_share(_mean(rows, "found", system, [way])) for system in systems)]
-        for way in (AS_WRITTEN, *SPAM_ATTACKS)
-    ]
-    attacked += [[kind, *(_share(_mean(rows, "found", system, KINDS[kind])) for system in systems)] for kind in HOSTILE]
-    header = [
-        "kept answers, mean",
-        *systems,
-        *(f"innocent called spam: {system}" for system in SHOWN if system in systems),
-    ]
-    return f"{markdown_table(header, lines)}\n{markdown_table(['spam found, mean', *systems], attacked)}"
+    return markdown_table(header, lines)
 
 
 def _share(value: float | None) -> str:

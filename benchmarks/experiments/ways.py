@@ -70,8 +70,6 @@ _SPAM: Final[Mapping[str, Way]] = {
     "emoji inside words": emoji_inside,
 }
 MIXED: Final = "spam's disguises, mixed"
-SPAM_ATTACKS: Final = (*_SPAM, MIXED)
-"""The disguises that spam uses, which filters have to see through."""
 
 ENDINGS: Final = "endings"
 LINK: Final = "a link"
@@ -222,8 +220,6 @@ GROUPS: Final[Mapping[str, Mapping[str, Way]]] = {
     },
 }
 """Kind of disguise -> its ways."""
-HOSTILE: Final = tuple(GROUPS)[tuple(GROUPS).index("padding") : tuple(GROUPS).index("twelve keyboards")]
-"""The kinds that hide a text among other things."""
 WAYS: Final[Mapping[str, Way]] = {name: way for ways in GROUPS.values() for name, way in ways.items()}
 
 

@@ -93,9 +93,9 @@ def test_tables_have_ways_down_and_systems_across(tmp_path: Path) -> None:
     (tmp_path / "robustness.json").write_text(json.dumps([*rows, unfinished]))
     summary = robustness_summary(tmp_path)
     assert NETWORK not in summary, "a mean over one data set of two"
-    assert "| endings | .75 | .38 | .50 | .25 |" in summary
-    assert "| emoji inside words | .50 | .25 |" in summary
-    assert "| padding | .50 | .25 |" in summary, "spam found"
+    assert "| spam found: default file | spam found: SVM, characters |" in summary
+    assert "| endings | .75 | .38 | .50 | .25 | .50 | .25 |" in summary
+    assert "| padding | .75 | .38 | .50 | .25 | .50 | .25 |" in summary
 
 
 def test_the_command_goes_on_where_it_was(
