@@ -7,7 +7,8 @@ enum {
   SEA_PIECE = 6, /* characters of a piece of South-East Asian scripts, the longest of the unspaced ones */
   UNSPACED = RVL_HAN | RVL_KANA | RVL_SEA,
   IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE,
-  STAYS = 1u << 11 /* beside the flags of a word: a letter that stays, and the others with it */
+  STAYS = 1u << 11, /* beside the flags of a word: a letter that stays, and the others with it, */
+  RARE = 1u << 12   /* or a rare lookalike */
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -34,6 +35,14 @@ static int in_ranges(const uint32_t *ranges, size_t count, uint32_t code) {
     if (in_range(code, ranges[place], ranges[place + 1])) return 1;
   return 0;
 }
+
+/* The letter or digit that a code point stands for in a table of runs, or 0. */
+static uint32_t letter_in_runs(const uint32_t *firsts, const uint16_t *places, const uint8_t *letters, size_t runs, uint32_t code) {
+  const size_t run = last_up_to(firsts, runs, code);
+  const uint32_t place = places[run] + (code - firsts[run]);
+  return code >= firsts[run] && place < places[run + 1] ? letters[place] : 0;
+}
+#define LETTER_IN(table, code) letter_in_runs(table##_firsts, table##_places, table##_letters, COUNT_OF(table##_firsts), code)
 
 /* What is known about a code point. */
 static uint32_t flags_of(uint32_t code) {
@@ -158,19 +167,39 @@ typedef struct {
   uint32_t contract, letters_only;
 } passage;
 
+/* What is known about a code point in the version of a text. */
+static uint32_t flags_in(const passage *text, uint32_t code) {
+  uint32_t flags = flags_of(code);
+  if (text->contract < 3 || code < 128) return flags;
+  if (LETTER_IN(rvl_newer_form, code)) flags |= RVL_FORM;
+  if (LETTER_IN(rvl_newer_like, code)) flags = RVL_LIKE | RVL_LETTER;
+  if ((flags & RVL_OTHER) && in_ranges(rvl_newer_alphabets, COUNT_OF(rvl_newer_alphabets), code)) flags |= RVL_LETTER;
+  return flags;
+}
+
 static void replace_at(passage *text, uint32_t place, uint32_t code) {
   text->chars[place] = code;
-  text->flags[place] = (uint16_t)flags_of(code);
+  text->flags[place] = (uint16_t)flags_in(text, code);
 }
 
 /* The letter, digit or sign of a form (rule 2b). */
-static uint32_t form_target(uint32_t code) {
+static uint32_t form_target(const passage *text, uint32_t code) {
+  const uint32_t newer = text->contract < 3 ? 0 : LETTER_IN(rvl_newer_form, code);
   const size_t run = last_up_to(rvl_form_firsts, COUNT_OF(rvl_form_firsts), code);
-  return rvl_form_targets[rvl_form_places[run] + (code - rvl_form_firsts[run])];
+  return newer ? newer : rvl_form_targets[rvl_form_places[run] + (code - rvl_form_firsts[run])];
 }
 
-/* The Latin letter that another looks like (rule 2c). */
-static uint32_t latin_for(uint32_t code) { return rvl_likes[last_up_to(rvl_likes, COUNT_OF(rvl_likes), code << 8 | 0xFF)] & 0xFF; }
+/* The Latin letter that another looks like, or what stands for it (rule 2c). */
+static uint32_t latin_for(const passage *text, uint32_t code, uint32_t flags) {
+  uint32_t letter = 0;
+  if (text->contract > 2) letter = flags & RVL_LIKE ? LETTER_IN(rvl_newer_like, code) : LETTER_IN(rvl_faint, code);
+  if (letter) return letter;
+  return flags & RVL_LIKE ? rvl_likes[last_up_to(rvl_likes, COUNT_OF(rvl_likes), code << 8 | 0xFF)] & 0xFF : RVL_UNKNOWN_LETTER;
+}
+
+/* Whether a lookalike is of a script that is hardly written. */
+static int is_rare(uint32_t code) { return code >= 0x10A0 && !in_range(code, 0x1F00, 0x1FFF); }
+static int is_regional(uint32_t code) { return in_range(code, RVL_REGIONAL_FIRST, RVL_REGIONAL_LAST); }
 static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
 static int ends_words(const passage *text, uint32_t place) { return text->chars[place] == 0x20 || text->flags[place] & UNSPACED; }
 
@@ -198,11 +227,22 @@ static uint32_t word_flags(const passage *text, uint32_t start, uint32_t count, 
     any |= text->flags[*end];
     *all &= text->flags[*end];
     if (stays(text->chars[*end], text->flags[*end])) any |= STAYS;
+    if (text->contract > 2 && is_rare(text->chars[*end])) any |= RARE;
   }
-  return any & (IN_WORD | STAYS);
+  return any & (IN_WORD | STAYS | RARE);
 }
 
-static int is_latin_word(uint32_t any) { return (any & RVL_LATIN) && !(any & STAYS); }
+/* Whether a word has a Latin letter and none that stays, or consists of lookalikes and has a rare one. */
+static int is_latin_word(uint32_t any, uint32_t all) {
+  return any & RVL_LATIN ? !(any & STAYS) : (any & RARE) && all == RVL_LIKE;
+}
+
+/* What a code point weighs where a text is taken for one of another script. */
+static int weight_of(const passage *text, uint32_t code, uint32_t flags) {
+  if (flags & RVL_LATIN) return 64;
+  if (flags & RVL_OTHER) return text->contract > 2 ? -36 : -64;
+  return text->contract < 3 || !(flags & RVL_LIKE) ? 0 : is_rare(code) ? 1 : -2;
+}
 
 /* Rule 2c: letters of other alphabets become Latin in Latin words. */
 static void replace_lookalikes(passage *text, uint32_t count) {
@@ -210,24 +250,23 @@ static void replace_lookalikes(passage *text, uint32_t count) {
   int64_t balance = 0;
   int mixes = 0, text_is_latin;
   for (place = 0; place < count; place++) {
-    balance += !!(text->flags[place] & RVL_LATIN) - !!(text->flags[place] & RVL_OTHER);
+    balance += weight_of(text, text->chars[place], text->flags[place]);
     replaced |= text->flags[place] & (RVL_OTHER | RVL_LIKE);
   }
   if (balance < 0 || !replaced) return;
   for (place = 0; place < count; place = end + 1) {
     const uint32_t any = word_flags(text, place, count, &end, &all);
     words += end > place;
-    if (!is_latin_word(any)) continue;
+    if (!is_latin_word(any, all)) continue;
     latin_words++;
     mixes |= (any & (RVL_OTHER | RVL_LIKE)) != 0;
   }
   text_is_latin = mixes || 2 * latin_words > words;
   for (place = 0; place < count; place = end + 1) {
     const uint32_t any = word_flags(text, place, count, &end, &all);
-    if (!is_latin_word(any) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
+    if (!is_latin_word(any, all) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
     for (; place < end; place++)
-      if (!(text->flags[place] & RVL_LATIN))
-        replace_at(text, place, text->flags[place] & RVL_LIKE ? latin_for(text->chars[place]) : RVL_UNKNOWN_LETTER);
+      if (!(text->flags[place] & RVL_LATIN)) replace_at(text, place, latin_for(text, text->chars[place], text->flags[place]));
   }
 }
 
@@ -285,13 +324,18 @@ static uint32_t join_spread(passage *text, uint32_t count) {
 /* Rules 1 and 2 for the code points in `chars`; returns how many are left. */
 static uint32_t normalize(passage *text, uint32_t count) {
   const uint32_t dropped = text->contract == 1 ? RVL_INVISIBLE : RVL_IGNORED;
-  uint32_t place, kept = 0;
+  uint32_t place, kept = 0, regional_end = 0, flag_end = 0;
   for (place = 0; place < count; place++) {
-    uint32_t code = sanitized(text->chars[place]), flags = flags_of(code);
+    uint32_t code = sanitized(text->chars[place]), flags = flags_in(text, code);
     if (flags & dropped) continue;
-    if (text->contract > 1 && (flags & (RVL_SEPARATOR | RVL_FORM))) {
-      code = flags & RVL_SEPARATOR ? 0x20 : form_target(code);
-      flags = flags_of(code);
+    if (text->contract > 2 && place >= regional_end && is_regional(code)) {
+      regional_end = place;
+      while (regional_end < count && is_regional(text->chars[regional_end])) regional_end++;
+      flag_end = regional_end - place == 2 ? regional_end : 0;
+    }
+    if (text->contract > 1 && (flags & (RVL_SEPARATOR | RVL_FORM)) && !(place < flag_end && is_regional(code))) {
+      code = flags & RVL_SEPARATOR ? 0x20 : form_target(text, code);
+      flags = flags_in(text, code);
     }
     text->chars[kept] = code;
     text->flags[kept++] = (uint16_t)flags;

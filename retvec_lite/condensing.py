@@ -36,11 +36,11 @@ def _hex(listed: str) -> Ranges:
 
 
 SIGNS: Final[Ranges] = _hex(
-    "21-2F 3A-40 5B-60 7B-7E A1-A9 AB-AC AE-B1 B4 B6-B8 BB-BF D7 F7 2010-2027 2030-205E 20A0-20CF 2190-245F 2500-2BFF 2E00-2E7F "
-    "3001-3004 3008-3020 3030 30FB FE10-FE1F FE30-FE6F FF01-FF0F FF1A-FF20 FF3B-FF40 FF5B-FF65 FFE0-FFFD 1D000-1D24F 1F000-1F10F "
+    "21-2F 3A-40 5B-60 7B-7E A1-A9 AB-AC AE-B1 B4 B6-B8 BB-BF D7 F7 2010-2027 2030-205E 20A0-20CF 2190-245F 2500-2775 2794-2800 2840-2BFF 2E00-2E7F "
+    "3001-3004 3008-3020 3030 30FB FE10-FE1F FE30-FE6F FF01-FF0F FF1A-FF20 FF3B-FF40 FF5B-FF65 FFE0-FFFD 1D000-1D24F 1F000-1F0FF "
     "1F18A-1F1E5 1F200-1FAFF"
 )
-"""Punctuation, symbols and emoji; not what is written for letters, such as those in circles, nor flags."""
+"""Punctuation, symbols and emoji; not what is written for letters and digits, such as those in circles and Braille, nor flags."""
 
 MARKS: Final[Ranges] = _hex(
     "483-487 591-5BD 5BF 5C1-5C2 5C4-5C5 5C7 610-61A 64B-65F 670 6D6-6DC 6DF-6E4 6E7-6E8 6EA-6ED 711 730-74A 7A6-7B0 7EB-7F3 7FD "

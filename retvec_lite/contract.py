@@ -283,7 +283,7 @@ def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int
     """
     scalars = sanitized(values)
     if config.contract_version > 1:
-        return normalize(scalars, SEPARATING, tuple(UNSPACED.values()), config.letters_only)
+        return normalize(scalars, SEPARATING, tuple(UNSPACED.values()), config.contract_version, config.letters_only)
     return [char for char in scalars if char not in _DROPPED]
 
 

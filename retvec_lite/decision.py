@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.letters import compatibility_forms, is_rare, lookalikes
 from retvec_lite.ngrams import folded_letters
-from retvec_lite.normal_form import compatibility_forms
 
 _CLOSE: Final = 0.7
 """Least likeness, from 0 to 1, of a label that is offered in place of a wrong one."""
@@ -272,8 +272,8 @@ def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
     """Return the letters and digits in some texts with their upper and lower case, sorted. Case forms of several code points are left out.
 
     From version 2 of the contract on, also the forms that the graph replaces by one of them (rule 2b), and Latin letters with accents, so
-    that wrappers need no table.
-    Letters that only look Latin are not among them: without one Latin letter, no text becomes Latin.
+    that wrappers need no table; from version 3 on, also rare lookalikes.
+    Other letters that only look Latin are not among them: without a Latin letter or a rare lookalike, no text becomes Latin.
 
     Example:
         >>> from retvec_lite.decision import letters_and_digits
@@ -283,7 +283,9 @@ def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
     forms_of: dict[int, int] = {}
     if contract_version > 1:
         accented = {code: plain for code, plain in folded_letters(True).items() if plain < 0x80 <= code}
-        forms_of = accented | compatibility_forms()
+        forms_of = accented | compatibility_forms(contract_version)
+    if contract_version > 2:
+        forms_of |= {code: letter for code, letter in lookalikes(contract_version).items() if is_rare(code)}
     new = {chr(forms_of.get(ord(char), ord(char))) for char in set().union(*texts) if char.isalnum()}
     known: set[str] = set()
     while new:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from retvec_lite.contract import SEPARATING, EncoderConfig, Floats, Ints, visible_characters
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.ngrams import CODES, LOWER_CASE_END, fold_table, folded_letters
-from retvec_lite.normal_form import ALPHABETS, OTHER_SCRIPTS, lookalikes, ranges_hold
+from retvec_lite.normal_form import ALPHABETS, OTHER_SCRIPTS, ranges_hold
 
 Word = tuple[int, ...]
 """A word as its code points."""
@@ -146,8 +146,7 @@ def word_limit(max_chars: int) -> int:
 @functools.cache
 def is_meaning_letter(code: int) -> bool:
     """Return whether a code point, after the fold to plain letters, is a letter of a word with meaning."""
-    known = ranges_hold(ALPHABETS, code) or ranges_hold(OTHER_SCRIPTS, code) or code in lookalikes()
-    return known and code < LOWER_CASE_END
+    return code < LOWER_CASE_END and (ranges_hold(ALPHABETS, code) or ranges_hold(OTHER_SCRIPTS, code))
 
 
 class LetterTable(NamedTuple):

@@ -1,14 +1,15 @@
-"""The normal form of a text: rules 2a to 2e of version 2 of the contract, and their reference in plain Python.
+"""The normal form of a text: rules 2a to 2e of the contract from version 2 on, and their reference in plain Python.
 
-Disguised letters become the letters that a person reads. The tables are pinned here, so they do not depend on the platform's
-Unicode version. docs/contract.md states the rules.
+Disguised letters become the letters that a person reads: those of `letters`. The tables are pinned, so they do not depend on the
+platform's Unicode version. docs/contract.md states the rules.
 """
 
 import functools
 import itertools
-import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
+
+from retvec_lite.letters import compatibility_forms, faint_lookalikes, is_rare, lookalikes
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -40,105 +41,9 @@ IGNORED: Final[Ranges] = (
 DerivedCoreProperties.txt), and the blocks of combining marks that belong to no script, with U+0488 and U+0489. Such a mark is
 left in composed text only where it forms no letter, so it decorates."""
 
-_UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LOWER: Final = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS: Final = "0123456789"
-_TEENS: Final = " " * 11
 _SIGN: Final = -1
 """Stands for all signs and symbols where they count as one separator."""
-
-COMPATIBILITY: Final[tuple[tuple[int, str], ...]] = (
-    (0xAA, "a"),
-    (0xB2, "23"),
-    (0xB9, "1o"),
-    (0x17F, "s"),
-    (0x251, "a"),
-    (0x261, "g"),
-    (0x262, "g"),
-    (0x26A, "i"),
-    (0x274, "n"),
-    (0x280, "r"),
-    (0x28F, "y"),
-    (0x299, "b"),
-    (0x29C, "h"),
-    (0x29F, "l"),
-    (0x2B0, "h jr   wy"),
-    (0x2E1, "lsx"),
-    (0x1D00, "a   cd e  jk m o"),
-    (0x1D18, "p  tu"),
-    (0x1D20, "vwz"),
-    (0x1D2C, "A B DE GHIJKLMN O PRTUWa"),
-    (0x1D47, "bde   g km o"),
-    (0x1D56, "ptu  v"),
-    (0x1D62, "iruv"),
-    (0x1D6C, "bdfmnprrstz      p  bdfgklmnprs vxza de   i  u"),
-    (0x1D9C, "c   f"),
-    (0x1DBB, "z"),
-    (0x2024, "."),
-    (0x2070, "0i  456789"),
-    (0x207F, "n0123456789"),
-    (0x2090, "aeox hklmnpst"),
-    (0x2102, "C"),
-    (0x210A, "gHHHh"),
-    (0x2110, "IILl N   PQRRR"),
-    (0x2124, "Z   Z"),
-    (0x212C, "BC eEF Mo    i"),
-    (0x2145, "Ddeij"),
-    (0x2160, "I   V    X  LCDMi   v    x  lcdm"),
-    (0x2460, "123456789" + _TEENS + "123456789" + _TEENS + "123456789" + _TEENS + _LOWER + _UPPER + _LOWER + "0"),
-    (0x2C60, "LlLPRatHhKkZz M  vWwv   e o jVSZ"),
-    (0xA730, "fs"),
-    (0xA740, "KkKkKk  LlOoOo  PpPpPpQqQq    Vv"),
-    (0xA78E, "l NnCcchBbFf      GgKkNnRrSsH  L    J     Uu"),
-    (0xA7C4, "CSZDdSs"),
-    (0xA7F2, "CFQ"),
-    (0xAB34, "e  lllmn"),
-    (0xAB49, "r    u   u   xxxxy"),
-    (0xFB50, "ٱٱٻٻٻٻپپپپڀڀڀڀٺٺٺٺٿٿٿٿٹٹٹٹڤڤڤڤڦڦڦڦڄڄڄڄڃڃڃڃچچچچڇڇڇڇڍڍڌڌڎڎڈڈژژڑڑککککگگگگڳڳڳڳڱڱڱڱںںڻڻڻڻۀۀہہہہھھھھےےۓۓ"),
-    (0xFBFC, "یییی"),
-    (
-        0xFE80,
-        "ءآآأأؤؤإإئئئئااببببةةتتتتثثثثججججححححخخخخددذذررززسسسسششششصصصصضضضضططططظظظظععععغغغغففففققققككككللللممممننننههههووىىيييي",
-    ),
-    (0xFF01, "".join(map(chr, range(0x21, 0x7F)))),
-    (
-        0xFF65,
-        "・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309a",
-    ),
-    (0x1D400, 13 * (_UPPER + _LOWER)),
-    (0x1D7CE, 5 * _DIGITS),
-    (0x1F110, _UPPER),
-    (0x1F12B, "CR"),
-    (0x1F130, _UPPER),
-    (0x1F150, _UPPER),
-    (0x1F170, _UPPER),
-)
-"""Forms of letters and digits that rule 2b replaces one for one: (first, targets of the code points from there on); a space
-leaves a code point as it is. Those with a compatibility decomposition to one letter, digit or (fullwidth) sign in Unicode 16,
-UnicodeData.txt; Latin in parentheses, squares and negative circles; small capitals; and U+0251 and U+0261, as in print."""
-
-LOOKALIKES: Final[tuple[tuple[str, str], ...]] = (
-    # Cyrillic: the alphabets of Russia, Ukraine, Belarus, Serbia, Macedonia; then rarer letters.
-    ("АВЕЁКМНОРСТУХЅІЇЈЬГИП", "ABEEKMHOPCTYXSIIJbrNn"),
-    ("авеёкмнорстухѕіїјьгип", "abeekmhopctyxsiijbrnn"),
-    ("ҮүҺһӀӏԁԌԛԜԝѡѴѵҽғ", "YyHhIldGqWwwVvef"),
-    # Greek, also with accents.
-    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧΆΈΉΊΌΎͿϜϺ", "ABEZHIKMNOPTYXAEHIOYJFM"),
-    ("αβγεηικμνοπρστυχωςάέήίόύώϲϳ", "abyenikuvonpotuxwsaeniouwcj"),
-    # Armenian.
-    ("ՍՏՕԼագզցհոռսօքյլղ", "USOLwqqghnnuofjln"),
-    # Cherokee, upper and lower case.
-    ("ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏃᏒᏔᏕᏙᏚᏞᏟᏢᏦᏳᏴᏂᏏᏧ", "DRTiYAJEWMHYGZRWSVSLCPKGBhbd"),
-    ("ꭵꮁꮃꮓꮩꮪꮯ", "irwzvsc"),
-    # Coptic.
-    ("ⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⳐⲅⲟⲣⲥ", "HIKMNOPCTYXLropc"),
-    # Lisu.
-    ("ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPdDTGKJCZFMNLSRVHWXYAEIOU"),
-    # Canadian syllabics, Tifinagh, Georgian.
-    ("ᐯᑌᑭᑯᑲᒍᒪᕼᖇᖯᖴᗅᗞᗪᗰᗷⴸⴹⵔⵕⵝყჿ", "VUPdbJLHRbFADDMBVEOQXyo"),
-)
-"""Letters of other scripts and the Latin letters that they look like: from the confusables of Unicode Technical Standard 39, and
-those that spam uses as well. Whether they become Latin depends on the text, see rule 2c."""
 
 ALPHABETS: Final[Ranges] = (
     (0x041, 0x05A), (0x061, 0x07A), (0x0AA, 0x0AA), (0x0BA, 0x0BA), (0x0C0, 0x0D6), (0x0D8, 0x0F6), (0x0F8, 0x2AF),
@@ -154,6 +59,11 @@ ALPHABETS: Final[Ranges] = (
 """Letters with their marks as (first, last), for rules 2c to 2e: Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Georgian,
 Cherokee, Coptic and Lisu, with code points that Unicode may assign to them."""
 
+NEWER_ALPHABETS: Final[Ranges] = (
+    (0x1400, 0x167F), (0x16A0, 0x16FF), (0x2D30, 0x2D7F), (0xA4F8, 0xA4FF), (0x10280, 0x1034F), (0x10400, 0x104FF),
+)  # fmt: skip
+"""More of them from version 3 on: Canadian syllabics, runes, Tifinagh, the tones of Lisu, Lycian to Gothic, Deseret to Osage."""
+
 LATIN: Final[Ranges] = (
     (0x41, 0x2AF),
     (0x1D00, 0x1DBF),
@@ -166,6 +76,9 @@ LATIN: Final[Ranges] = (
 
 RIGHT_TO_LEFT: Final[Ranges] = ((0x591, 0x6FF), (0xFB50, 0xFEFC))
 """Code points of `ALPHABETS` that are Hebrew or Arabic, as (first, last)."""
+
+REGIONAL: Final = (0x1F1E6, 0x1F1FF)
+"""Regional indicators: two of them are a flag."""
 
 UNKNOWN_LETTER: Final = 0x2AD
 """Stands in Latin words for the letters of other alphabets that look like none: a Latin letter that no language writes."""
@@ -208,34 +121,6 @@ def ranges_hold(ranges: Ranges, code: int) -> bool:
 
 
 @functools.cache
-def compatibility_forms() -> dict[int, int]:
-    """Return the code points that rule 2b replaces, and what replaces each of them."""
-    return {
-        first + place: ord(target)
-        for first, targets in COMPATIBILITY
-        for place, target in enumerate(targets)
-        if target != " "
-    }
-
-
-@functools.cache
-def lookalikes() -> dict[int, int]:
-    """Return the letters that rule 2c may replace, and the Latin letter for each of them.
-
-    They are those of `LOOKALIKES`, and those of Greek and Cyrillic that have the name of one "with" an accent, a stroke, a hook, a tail
-    or the like. Unicode never changes a name.
-    """
-    listed = {
-        ord(source): ord(target)
-        for sources, targets in LOOKALIKES
-        for source, target in zip(sources, targets, strict=True)
-    }
-    named = {unicodedata.name(chr(code)): target for code, target in listed.items()}
-    names = ((code, unicodedata.name(chr(code), "").partition(" WITH ")[0]) for code in range(0x370, 0x2000))
-    return {code: named[name] for code, name in names if name in named} | listed
-
-
-@functools.cache
 def is_ignored(code: int) -> bool:
     """Return whether rule 2a drops a code point."""
     return ranges_hold(IGNORED, code)
@@ -248,28 +133,36 @@ def is_latin(code: int) -> bool:
 
 
 @functools.cache
-def is_letter(code: int) -> bool:
-    """Return whether a code point is a letter for rules 2d and 2e."""
-    return ranges_hold(ALPHABETS, code) or code in lookalikes()
+def alphabets(version: int) -> Ranges:
+    """Return the letters of alphabets in a version of the contract."""
+    return ALPHABETS + (NEWER_ALPHABETS if version > 2 else ())
 
 
 @functools.cache
-def is_other_letter(code: int) -> bool:
-    """Return whether a code point is a letter for rule 2c that is neither Latin nor like a Latin one."""
-    known = is_latin(code) or code in lookalikes()
-    return not known and (ranges_hold(ALPHABETS, code) or ranges_hold(OTHER_SCRIPTS, code))
+def is_letter(code: int, version: int) -> bool:
+    """Return whether a code point is a letter for rules 2d and 2e of a version."""
+    return ranges_hold(alphabets(version), code) or code in lookalikes(version)
 
 
 @functools.cache
-def is_foreign(code: int) -> bool:
-    """Return whether rule 2c replaces a letter in Latin words by `UNKNOWN_LETTER`."""
-    return is_other_letter(code) and ranges_hold(ALPHABETS, code) and not ranges_hold(RIGHT_TO_LEFT, code)
+def is_other_letter(code: int, version: int) -> bool:
+    """Return whether a code point is a letter for rule 2c of a version that is neither Latin nor like a Latin one."""
+    known = is_latin(code) or code in lookalikes(version)
+    return not known and (ranges_hold(alphabets(version), code) or ranges_hold(OTHER_SCRIPTS, code))
+
+
+@functools.cache
+def is_foreign(code: int, version: int) -> bool:
+    """Return whether rule 2c of a version replaces a letter that is like no Latin one in Latin words."""
+    of_alphabet = ranges_hold(alphabets(version), code) and not ranges_hold(RIGHT_TO_LEFT, code)
+    return of_alphabet and is_other_letter(code, version)
 
 
 def normalize(
-    values: Iterable[int],
+    values: Sequence[int],
     separators: Collection[int],
     unspaced: Sequence[Ranges],
+    version: int,
     letters_only: bool = False,
 ) -> list[int]:
     """Bring a text into its normal form: rules 2a to 2e of the contract.
@@ -278,59 +171,93 @@ def normalize(
         values: Unicode scalar values.
         separators: code points between words; each becomes a space.
         unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
+        version: of the contract, from 2 on.
         letters_only: whether only letters are left by rule 2b.
     """
-    chars = [code for code in values if not is_ignored(code)]
-    forms = compatibility_forms()
-    chars = [0x20 if code in separators else forms.get(code, code) for code in chars]
+    forms = compatibility_forms(version)
+    flags = _flags(values)
+    chars = [
+        0x20 if code in separators else code if place in flags else forms.get(code, code)
+        for place, code in enumerate(values)
+        if not is_ignored(code)
+    ]
     if letters_only:
-        chars = list(_letters(chars, unspaced))
-    return list(_joined(_without_lookalikes(chars), unspaced))
+        chars = list(_letters(chars, unspaced, version))
+    return list(_joined(_without_lookalikes(chars, version), unspaced, version))
 
 
-def _letters(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
+def _flags(values: Sequence[int]) -> set[int]:
+    """Return the places of regional indicators that stand in pairs."""
+    found: set[int] = set()
+    place = 0
+    for is_regional, run in itertools.groupby(values, lambda code: ranges_hold((REGIONAL,), code)):
+        length = len(list(run))
+        if is_regional and length == 2:
+            found |= {place, place + 1}
+        place += length
+    return found
+
+
+def _letters(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> Iterator[int]:
     """Yield the characters, spaces for what is no letter or stands in a word with a sign of `TECHNICAL`."""
     for ends_words, run in itertools.groupby(chars, lambda code: _ends_words(code, unspaced)):
         word = list(run)
         reads = ends_words or not any(chr(code) in TECHNICAL for code in word)
-        yield from (code if reads and _in_word(code) else 0x20 for code in word)
+        yield from (code if reads and _in_word(code, version) else 0x20 for code in word)
 
 
 def _ends_words(code: int, unspaced: Sequence[Ranges]) -> bool:
     return code == 0x20 or any(ranges_hold(ranges, code) for ranges in unspaced)
 
 
-def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:
+@functools.cache
+def weight_of(code: int, version: int) -> int:
+    """Return what a code point weighs where rule 2c of a version asks whether a text is of another script: below 0 if it says so."""
+    if is_latin(code):
+        return 64
+    if is_other_letter(code, version):
+        return -36 if version > 2 else -64
+    if version < 3 or code not in lookalikes(version):
+        return 0
+    return 1 if is_rare(code) else -2
+
+
+def _without_lookalikes(chars: Sequence[int], version: int) -> Sequence[int]:
     """Apply rule 2c."""
-    if sum(map(is_other_letter, chars)) > sum(map(is_latin, chars)):
+    words = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, lambda code: _in_word(code, version))]
+    if sum(weight_of(code, version) for code in chars) < 0:
         return chars
-    runs = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, _in_word)]
-    latin = [any(map(is_latin, run)) and not any(map(_is_of_no_alphabet, run)) for _, run in runs]
-    mixes = any(of_latin and not all(map(is_latin, run)) for of_latin, (_, run) in zip(latin, runs, strict=True))
-    text_is_latin = mixes or 2 * sum(latin) > sum(is_word for is_word, _ in runs)
+    latin = [is_word and _is_latin_word(run, version) for is_word, run in words]
+    mixes = any(of_latin and not all(map(is_latin, run)) for of_latin, (_, run) in zip(latin, words, strict=True))
+    text_is_latin = mixes or 2 * sum(latin) > sum(is_word for is_word, _ in words)
     found: list[int] = []
-    for word_is_latin, (is_word, run) in zip(latin, runs, strict=True):
-        replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes() for code in run))
-        found += [_as_latin(code) for code in run] if replaces else run
+    for word_is_latin, (is_word, run) in zip(latin, words, strict=True):
+        replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes(version) for code in run))
+        found += [_as_latin(code, version) for code in run] if replaces else run
     return found
 
 
-def _as_latin(code: int) -> int:
-    return UNKNOWN_LETTER if is_foreign(code) else lookalikes().get(code, code)
+def _is_latin_word(word: Sequence[int], version: int) -> bool:
+    """Return whether a word has a Latin letter and no other ones than foreign ones, or from version 3 on lookalikes alone, a rare one among them."""
+    if any(map(is_latin, word)):
+        return all(is_foreign(code, version) for code in word if is_other_letter(code, version))
+    return version > 2 and any(map(is_rare, word)) and all(code in lookalikes(version) for code in word)
 
 
-def _is_of_no_alphabet(code: int) -> bool:
-    return is_other_letter(code) and not is_foreign(code)
+def _as_latin(code: int, version: int) -> int:
+    if is_foreign(code, version):
+        return faint_lookalikes(version).get(code, UNKNOWN_LETTER)
+    return lookalikes(version).get(code, code)
 
 
-def _in_word(code: int) -> bool:
-    return is_latin(code) or is_other_letter(code) or code in lookalikes()
+def _in_word(code: int, version: int) -> bool:
+    return is_latin(code) or is_other_letter(code, version) or code in lookalikes(version)
 
 
-def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
+def _joined(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> Iterator[int]:
     """Apply rules 2d and 2e."""
-    letters = [False, False, *map(is_letter, chars), False, False]
-    reads = [False, False, *(is_letter(code) or chr(code) in _DIGITS for code in chars), False, False]
+    letters = [False, False, *(is_letter(code, version) for code in chars), False, False]
+    reads = [False, False, *(is_letter(code, version) or chr(code) in _DIGITS for code in chars), False, False]
     kinds = [_SIGN if _is_sign(code) else code for code in chars]
     # The two places before and after one, and itself.
     between = {
@@ -352,7 +279,7 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
         if letters[place + 1] and letters[place + 3] and ranges_hold(SYMBOLS, code)
     }
     for place, code in enumerate(chars):
-        repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code)
+        repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code, version)
         if not repeats and place not in dropped:
             yield code
 

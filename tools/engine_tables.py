@@ -2,28 +2,28 @@
 
 import itertools
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.letters import COMPATIBILITY, compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import factors
 from retvec_lite.ngrams import LETTER, LOWER_CASE_END, fold_table
 from retvec_lite.normal_form import (
     ALPHABETS,
-    COMPATIBILITY,
     IGNORED,
+    NEWER_ALPHABETS,
     OTHER_SCRIPTS,
+    REGIONAL,
     RIGHT_TO_LEFT,
     SIGNS,
     SYMBOLS,
     UNKNOWN_LETTER,
-    compatibility_forms,
     is_ignored,
     is_latin,
     is_letter,
     is_other_letter,
-    lookalikes,
     ranges_hold,
 )
 
@@ -41,6 +41,12 @@ _PAGE: Final = 32
 _MARKS: Final = 0x300
 """The first combining mark."""
 
+_GAP: Final = 5
+"""Code points without a letter that a run of letters goes on behind: another run would take as many bytes."""
+
+_OLD: Final = 2
+"""The version of the contract whose letters the flags tell; those of the next are in tables of their own."""
+
 _WIDTH: Final = 118
 
 
@@ -56,6 +62,7 @@ def header() -> str:
         "/* Character tables of the engine. Written by `python -m tools.engine_tables`: do not edit. */",
         *(f"#define RVL_{name} 0x{1 << bit:x}u" for bit, name in enumerate(FLAGS)),
         f"#define RVL_UNKNOWN_LETTER 0x{UNKNOWN_LETTER:x}u",
+        *(f"#define RVL_REGIONAL_{name} 0x{code:x}u" for name, code in zip(("FIRST", "LAST"), REGIONAL, strict=True)),
         f"#define RVL_FOLD_END 0x{LOWER_CASE_END:x}u",
         f"#define RVL_FOLD_PAGE {_PAGE}u",
         f"#define RVL_PLAIN 0x{_PLAIN:x}",
@@ -65,7 +72,12 @@ def header() -> str:
         _array("uint32_t", "rvl_ranges", _ranges()),
         *_forms(),
         "/* (letter << 8 | the Latin one that it looks like), sorted (rule 2c). */",
-        _array("uint32_t", "rvl_likes", (code << 8 | lookalikes()[code] for code in sorted(lookalikes()))),
+        _array("uint32_t", "rvl_likes", (code << 8 | letter for code, letter in sorted(lookalikes(_OLD).items()))),
+        "/* What version 3 adds: letters and digits in runs, of forms (rule 2b), lookalikes and faint ones (rule 2c); 0 is none. */",
+        *_runs_of("rvl_newer_form", _without(compatibility_forms(3), compatibility_forms(_OLD))),
+        *_runs_of("rvl_newer_like", _without(lookalikes(3), lookalikes(_OLD))),
+        *_runs_of("rvl_faint", faint_lookalikes(3)),
+        _array("uint32_t", "rvl_newer_alphabets", itertools.chain(*NEWER_ALPHABETS)),
         "/* The first and last of each range of Hebrew and Arabic letters (rule 2c). */",
         _array("uint32_t", "rvl_right_to_left", itertools.chain(*RIGHT_TO_LEFT)),
         "/* The first and last of each range of signs, and of symbols (rule 2d). */",
@@ -104,11 +116,11 @@ def _flags(code: int) -> int:
         code in SEPARATING,
         is_ignored(code),
         code in INVISIBLE,
-        code in compatibility_forms(),
+        code in compatibility_forms(_OLD),
         is_latin(code),
-        is_other_letter(code),
-        is_letter(code),
-        code in lookalikes(),
+        is_other_letter(code, _OLD),
+        is_letter(code, _OLD),
+        code in lookalikes(_OLD),
         *(ranges_hold(ranges, code) for ranges in UNSPACED.values()),
     )
     return sum(1 << bit for bit, fact in enumerate(facts) if fact)
@@ -119,9 +131,8 @@ def _ranges() -> list[int]:
     spans = (IGNORED, ALPHABETS, OTHER_SCRIPTS, *UNSPACED.values())
     edges = {0, *(edge for ranges in spans for first, last in ranges for edge in (first, last + 1))}
     # LATIN matters inside ALPHABETS only; single code points have an edge before and behind them.
-    edges |= {
-        place for code in (*SEPARATING, *INVISIBLE, *compatibility_forms(), *lookalikes()) for place in (code, code + 1)
-    }
+    single = (*SEPARATING, *INVISIBLE, *compatibility_forms(_OLD), *lookalikes(_OLD))
+    edges |= {place for code in single for place in (code, code + 1)}
     edges |= {code for code in range(1, 0x10000) if is_latin(code) != is_latin(code - 1)}
     found: list[int] = []
     for code in sorted(edge for edge in edges if edge <= MAX_CODE_POINT):
@@ -142,6 +153,29 @@ def _forms() -> list[str]:
         _array("uint32_t", "rvl_form_firsts", (first for first, _ in COMPATIBILITY)),
         _array("uint16_t", "rvl_form_places", places),
         _array("uint16_t", "rvl_form_targets", map(ord, targets)),
+    ]
+
+
+def _without(letters: Mapping[int, int], others: Mapping[int, int]) -> dict[int, int]:
+    return {code: letter for code, letter in letters.items() if code not in others}
+
+
+def _runs_of(name: str, letters: Mapping[int, int]) -> list[str]:
+    """Return runs of code points that stand for ASCII: the first of each, where its letters start, and the letters."""
+    firsts, places, targets = list[int](), list[int](), list[int]()
+    last = -_GAP
+    for code in sorted(letters):
+        if code > last + _GAP:
+            firsts.append(code)
+            places.append(len(targets))
+        else:
+            targets += [0] * (code - last - 1)
+        targets.append(letters[code])
+        last = code
+    return [
+        _array("uint32_t", f"{name}_firsts", firsts),
+        _array("uint16_t", f"{name}_places", [*places, len(targets)]),
+        _array("uint8_t", f"{name}_letters", targets),
     ]
 
 

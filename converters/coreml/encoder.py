@@ -24,12 +24,13 @@ from retvec_lite.model.character_table import (
     CLASS,
     DIGIT,
     FIRST_SYMBOL,
-    FOREIGN_LETTER,
     LIKE_LATIN,
+    PAGE,
     SIGN,
     CharacterTable,
     character_table,
 )
+from retvec_lite.normal_form import REGIONAL
 
 Var = Any  # a value of a MIL program
 
@@ -39,11 +40,8 @@ MAX_CHARS: Final = 4096
 _SPACED: Final = 1
 """The class of words that white space ends; those of `PIECES` follow, and separators have 0."""
 
-_PAGE: Final = 32
-"""Code points per row of the table: about the size that makes rows and their borders smallest."""
-
 _PURE: Final = 2.0**17
-_VETO: Final = 2.0**45
+_VETO: Final = 2.0**72
 """As in the TensorFlow graph."""
 
 
@@ -73,9 +71,11 @@ def check_encoder(config: EncoderConfig) -> None:
 
 def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
     """Bring one text, int32 `[1, config.max_chars]`, into its normal form: rules 1 to 3. Any int32 value is allowed."""
-    table = character_table(config.letters_only)
+    table = character_table(config.contract_version, config.letters_only)
     length = config.max_chars
     kind = _kinds(codepoints, table, length)
+    if config.contract_version > 2:
+        kind = _with_flags(kind, codepoints, table, length)
     if config.letters_only:
         kind = _without_technical(kind, table, length)
     own = mb.sub(x=mb.cast(x=codepoints, dtype="fp32"), y=_look_up(table.target, kind), name="own_number")
@@ -91,21 +91,36 @@ def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
 
 def _kinds(codepoints: Var, table: CharacterTable, length: int) -> Var:
     """Return the kind of each code point, int32 `[1, max_chars]`."""
-    pages, rows = table.pages(_PAGE)
+    pages, rows, high = table.pages()
     (borders,) = np.nonzero(np.diff(pages))
     column = mb.reshape(x=codepoints, shape=[length, 1], name="codepoint")
-    passed = mb.greater_equal(x=column, y=(borders * _PAGE).astype(np.int32)[None], name="passed_borders")
+    passed = mb.greater_equal(x=column, y=(borders * PAGE).astype(np.int32)[None], name="passed_borders")
     changes = mb.mul(x=_flags(passed), y=np.diff(pages)[borders][None].astype(np.int32), name="row_changes")
     row = mb.reshape(x=mb.reduce_sum(x=changes, axes=[1], keep_dims=False), shape=[1, length], name="table_row")
     # Huge values are rounded here to multiples of a page; their row holds one kind only.
     number = mb.cast(x=codepoints, dtype="fp32")
-    page = mb.floor(x=mb.mul(x=number, y=_float(1 / _PAGE)))
-    column_of_row = mb.sub(x=number, y=mb.mul(x=page, y=_float(_PAGE)), name="table_column")
-    place = mb.add(x=mb.mul(x=row, y=np.int32(_PAGE)), y=mb.cast(x=column_of_row, dtype="int32"), name="table_place")
+    page = mb.floor(x=mb.mul(x=number, y=_float(1 / PAGE)))
+    column_of_row = mb.sub(x=number, y=mb.mul(x=page, y=_float(PAGE)), name="table_column")
+    place = mb.add(x=mb.mul(x=row, y=np.int32(PAGE)), y=mb.cast(x=column_of_row, dtype="int32"), name="table_place")
     levels = np.arange(256, dtype=np.float32)
     kinds = from_palette(rows.reshape(-1, 1), levels, 8, "character_kinds")
     found = mb.reshape(x=mb.gather(x=kinds, indices=place, axis=0), shape=[1, length])
-    return mb.cast(x=found, dtype="int32", name="kind")
+    kind = mb.cast(x=found, dtype="int32", name="kind")
+    if high == len(rows):
+        return kind
+    above = mb.mul(x=_flags(mb.greater_equal(x=row, y=np.int32(high))), y=np.int32(256))
+    return mb.add(x=kind, y=above, name="kind_of_all")
+
+
+def _with_flags(kind: Var, codepoints: Var, table: CharacterTable, length: int) -> Var:
+    """Make symbols of two regional indicators side by side, which are letters otherwise."""
+    least, most = (mb.greater_equal(x=codepoints, y=np.int32(border)) for border in (REGIONAL[0], REGIONAL[1] + 1))
+    regional = mb.cast(x=mb.logical_xor(x=least, y=most), dtype="fp32", name="is_regional")
+    around = mb.sub(x=mb.add(x=regional, y=_shifted(regional, 1, length)), y=_shifted(regional, -1, length))
+    pair = mb.sub(x=around, y=_shifted(regional, 2, length), name="pair_of_regional")
+    first = mb.cast(x=mb.equal(x=pair, y=_float(2)), dtype="fp32", name="first_of_flag")
+    flag = mb.greater(x=mb.add(x=first, y=_shifted(first, -1, length)), y=_float(0), name="is_flag")
+    return mb.select(cond=flag, a=np.full((1, length), table.symbol, np.int32), b=kind, name="kind_with_flags")
 
 
 def _without_technical(kind: Var, table: CharacterTable, length: int) -> Var:
@@ -133,9 +148,8 @@ def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     words = _sums(weight, word, length)
     votes = mb.minimum(x=mb.maximum(x=words, y=_float(LIKE_LATIN)), y=_float(-LIKE_LATIN))
     votes = mb.maximum(x=mb.reduce_sum(x=votes, axes=[0], keep_dims=True), y=_float(0), name="votes")
-    balance = mb.maximum(x=mb.minimum(x=weight, y=_float(-FOREIGN_LETTER)), y=_float(FOREIGN_LETTER))
-    balance = mb.reduce_sum(x=balance, axes=[1], keep_dims=False)
-    veto = mb.minimum(x=mb.add(x=balance, y=_float(1.5 * _PURE)), y=_float(0), name="veto")
+    balance = mb.reduce_sum(x=_look_up(table.balance, group), axes=[1], keep_dims=False)
+    veto = mb.minimum(x=balance, y=_float(0), name="veto")
     of_word = mb.add(x=mb.gather(x=words, indices=word, axis=0), y=_look_up(table.replaced, group), name="for_the_word")
     is_replaced = mb.cast(x=mb.greater(x=of_word, y=_float(0.5)), dtype="fp32")
     mixed = mb.reduce_sum(

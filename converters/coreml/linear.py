@@ -31,6 +31,7 @@ from retvec_lite.meaning import (
     word_limit,
 )
 from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
+from retvec_lite.normal_form import UNKNOWN_LETTER
 
 Var = Any  # a value of a MIL program
 
@@ -51,9 +52,10 @@ class Ngrams(NamedTuple):
     present: Var
 
 
-def find_ngrams(characters: Characters, config: NgramConfig, plain: Var = None) -> Ngrams:
+def find_ngrams(characters: Characters, config: NgramConfig, contract_version: int, plain: Var = None) -> Ngrams:
     """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
 
+    From version 3 of the contract on, n-grams with an unknown letter are left out.
     `plain` are the characters folded to plain letters, where they are known, float32 `[1, max_chars]`.
     There is a place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
@@ -62,6 +64,9 @@ def find_ngrams(characters: Characters, config: NgramConfig, plain: Var = None) 
     chars = plain if plain is not None and config.plain_letters else _folded(characters, config.plain_letters)
     marked = mb.concat(values=[front, chars, behind], axis=1, name="marked_chars")
     is_char = mb.minimum(x=marked, y=_float(1), name="is_char")
+    is_known = None
+    if contract_version > 2:
+        is_known = mb.cast(x=mb.not_equal(x=marked, y=_float(UNKNOWN_LETTER)), dtype="fp32", name="is_known")
 
     def shifted(values: Var, places: int) -> Var:
         return mb.slice_by_index(x=values, begin=[0, places], end=[1, places + starts])
@@ -69,6 +74,7 @@ def find_ngrams(characters: Characters, config: NgramConfig, plain: Var = None) 
     # The hash begins with 1.
     product: Var = _float(FACTOR)
     inner: Var = None
+    known: Var = None
     hashes, present = [], []
     for length in range(1, config.longest + 1):
         code = modulo(mb.add(x=shifted(marked, length - 1), y=product), PRIME, f"hash_{length}")
@@ -76,17 +82,21 @@ def find_ngrams(characters: Characters, config: NgramConfig, plain: Var = None) 
         if length > 2:
             between = shifted(is_char, length - 2)
             inner = between if inner is None else mb.mul(x=inner, y=between)
+        if is_known is not None:
+            last = shifted(is_known, length - 1)
+            known = last if known is None else mb.mul(x=known, y=last)
         if length < config.shortest:
             continue
         hashes.append(code)
         if length == 1:
-            present.append(shifted(is_char, 0))
+            found = shifted(is_char, 0)
         elif length == 2:
-            present.append(mb.maximum(x=shifted(is_char, 0), y=shifted(is_char, 1)))
+            found = mb.maximum(x=shifted(is_char, 0), y=shifted(is_char, 1))
         else:
-            present.append(inner)
-    found = _joined(hashes)
-    buckets = found if config.codebooks else modulo(found, config.buckets, "bucket")
+            found = inner
+        present.append(found if known is None else mb.mul(x=found, y=known))
+    codes = _joined(hashes)
+    buckets = codes if config.codebooks else modulo(codes, config.buckets, "bucket")
     return Ngrams(mb.cast(x=buckets, dtype="int32"), _joined(present))
 
 

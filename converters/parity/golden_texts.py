@@ -17,7 +17,8 @@ import numpy.typing as npt
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED, EncoderConfig
 from retvec_lite.converters.parity.oracle import Sample
-from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
+from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
+from retvec_lite.normal_form import IGNORED, OTHER_SCRIPTS, REGIONAL, alphabets
 from retvec_lite.runtime.artifact import short_signatures
 from retvec_lite.windows import cut_windows, read_limit, read_text
 
@@ -277,10 +278,11 @@ def edge_sample(config: EncoderConfig) -> Sample:
     ranges = [(code, code) for code in (*SEPARATORS, *INVISIBLE)] + [(0xD800, 0xDFFF), (0, MAX_CODE_POINT)]
     ranges += [found for script in UNSPACED.values() for found in script]
     if config.contract_version > 1:
-        ranges += [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS]
+        alphabet = alphabets(config.contract_version)
+        ranges += [REGIONAL, *IGNORED, *alphabet, *OTHER_SCRIPTS]
         # A graph tells each letter of the alphabets by a byte of its own.
-        letters = (code for first, last in ALPHABETS for code in range(first, last + 1))
-        ranges += [(code, code) for code in (*letters, *compatibility_forms(), *lookalikes())]
+        letters = (code for first, last in alphabet for code in range(first, last + 1))
+        ranges += [(code, code) for code in (*letters, *_replaced(config))]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
@@ -293,19 +295,35 @@ def edge_sample(config: EncoderConfig) -> Sample:
         names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
         rows.append(row)
     if config.contract_version > 1:
-        for name, text in (*_mixed_words(config.max_chars), *_kept_lookalikes(config)):
+        for name, text in (*_mixed_words(config.max_chars), *_lone_lookalikes(config), *_kept_lookalikes(config)):
             names.append(name)
             rows.append(contract.codepoints(text, config.max_chars))
     return Sample.of(names, rows, config)
 
 
+def _replaced(config: EncoderConfig) -> set[int]:
+    """Return the code points that rules 2b and 2c may replace by a letter of their own."""
+    version = config.contract_version
+    return {*compatibility_forms(version), *lookalikes(version), *faint_lookalikes(version)}
+
+
 def _kept_lookalikes(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts with every lookalike in a word of another script, where it stays as it is."""
     # Few in a text: a wrong letter among many words changes too little.
+    version = config.contract_version
     for name, part in _parts(
-        "lookalikes that stay", sorted(lookalikes()), max(1, min(6, config.max_words, config.max_chars // 3))
+        "lookalikes that stay",
+        sorted({*lookalikes(version), *faint_lookalikes(version)}),
+        max(1, min(6, config.max_words, config.max_chars // 3)),
     ):
         yield name, " ".join(f"ж{chr(code)}" for code in part)
+
+
+def _lone_lookalikes(config: EncoderConfig) -> Iterator[tuple[str, str]]:
+    """Yield texts of lookalikes alone, which become Latin where they are rare."""
+    together = max(1, min(6, config.max_chars))
+    for name, part in _parts("lookalikes alone", sorted(lookalikes(config.contract_version)), together):
+        yield name, "".join(map(chr, part))
 
 
 def _mixed_words(size: int) -> Iterator[tuple[str, str]]:
@@ -323,7 +341,8 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     length = min(config.word_length, config.max_chars)
     pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
     if config.contract_version > 1:
-        pools = [tuple(code for code in pool if code not in compatibility_forms()) for pool in pools]
+        forms = compatibility_forms(config.contract_version)
+        pools = [tuple(code for code in pool if code not in forms) for pool in pools]
         pools[_GREEK] = tuple(map(ord, "λφΩψδ"))  # like no Latin letter
     words = [
         "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.ngrams import CODES, FACTOR, INTEGERS, PRIME, NgramConfig, fold
+from retvec_lite.normal_form import UNKNOWN_LETTER
 from retvec_lite.runtime.native import normal_forms
 from retvec_lite.terminal import Progress
 
@@ -99,18 +100,19 @@ def count_hashes(texts: Texts, chosen: Codes, config: NgramConfig) -> Matrix:
     # A window may begin at the mark in front of a text and end at that of the next one.
     codes = np.concatenate([texts.codes[places], np.zeros(config.longest, np.int64)])
     count = len(places)
-    is_char = codes > 0
-    hashed, inner = np.ones(count, np.int64), np.ones(count, bool)
+    is_char, is_known = codes > 0, codes != UNKNOWN_LETTER
+    hashed, inner, known = np.ones(count, np.int64), np.ones(count, bool), np.ones(count, bool)
     hashes, present = [], []
     for length in range(1, config.longest + 1):
-        hashed = (hashed * FACTOR + codes[length - 1 : length - 1 + count]) % PRIME
+        last = slice(length - 1, length - 1 + count)
+        hashed, known = (hashed * FACTOR + codes[last]) % PRIME, known & is_known[last]
         if length > 2:
             inner = inner & is_char[length - 2 : length - 2 + count]
         if length < config.shortest:
             continue
         any_char = is_char[:count] if length == 1 else is_char[:count] | is_char[1 : 1 + count]
         hashes.append(hashed)
-        present.append(inner if length > 2 else any_char)
+        present.append((inner if length > 2 else any_char) & known)
     kept = np.stack(present, axis=1)
     found = np.stack(hashes, axis=1)[kept].astype(np.int32)
     per_place = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])

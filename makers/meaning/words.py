@@ -10,24 +10,26 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from retvec_lite.contract import SEPARATING, UNSPACED, EncoderConfig, visible_characters
+from retvec_lite.letters import compatibility_forms, lookalikes
 from retvec_lite.model.meaning_file import LONGEST_WORD
 from retvec_lite.ngrams import folded_letters
 from retvec_lite.normal_form import (
-    ALPHABETS,
     LATIN,
     OTHER_SCRIPTS,
+    REGIONAL,
     SIGNS,
     SYMBOLS,
     Ranges,
-    compatibility_forms,
+    alphabets,
     is_ignored,
     is_latin,
     is_letter,
     is_other_letter,
-    lookalikes,
+    weight_of,
 )
 
 _ENCODER: Final = EncoderConfig()
+_VERSION: Final = _ENCODER.contract_version
 _SPACE: Final = " "
 
 
@@ -47,15 +49,18 @@ def _form(code: int) -> str:
     """Apply rules 2a and 2b to one code point."""
     if is_ignored(code):
         return ""
-    return _SPACE if code in SEPARATING else chr(compatibility_forms().get(code, code))
+    return _SPACE if code in SEPARATING else chr(compatibility_forms(_VERSION).get(code, code))
 
 
 def _folded(code: int) -> str:
     """Fold a code point with plain letters; what is no letter then ends a word."""
     folded = 0 if code in SEPARATING else folded_letters(True).get(code, code)
-    is_of_word = is_letter(folded) or is_latin(folded) or is_other_letter(folded)
+    is_of_word = is_letter(folded, _VERSION) or is_latin(folded) or is_other_letter(folded, _VERSION)
     return chr(folded) if is_of_word else _SPACE
 
+
+_REGIONAL: Final = re.compile(f"[{chr(REGIONAL[0])}-{chr(REGIONAL[1])}]")
+"""What is a letter or a flag."""
 
 _FORMS: Final = _Memory(_form)
 _FOLDED: Final = _Memory(_folded)
@@ -68,7 +73,7 @@ def _pattern(ranges: Ranges, more: str = "") -> str:
 @functools.cache
 def _letters() -> str:
     """Return the letters of rules 2d and 2e, for a character class."""
-    return _pattern(ALPHABETS, "".join(map(chr, lookalikes())))
+    return _pattern(alphabets(_VERSION), "".join(map(chr, lookalikes(_VERSION))))
 
 
 @functools.cache
@@ -97,8 +102,8 @@ def _disguises() -> re.Pattern[str]:
 
 @functools.cache
 def _foreign() -> re.Pattern[str]:
-    """Return letters that are neither Latin nor like a Latin one, and such that are."""
-    return re.compile(f"[{_pattern((*ALPHABETS, *OTHER_SCRIPTS))}]")
+    """Return all letters of rule 2c."""
+    return re.compile(f"[{_letters()}{_pattern(OTHER_SCRIPTS)}]")
 
 
 @functools.cache
@@ -114,9 +119,10 @@ def meaning_words_of(text: str) -> Iterator[str]:
         >>> list(meaning_words_of("Don't w-a-i-t: the Café opens at 20:24!!!"))
         ['don', 't', 'wait', 'the', 'cafe', 'opens', 'at', 'zo', 'za']
     """
-    text = unicodedata.normalize("NFC", text).translate(_FORMS)
-    if _needs_reference(text):
-        text = "".join(map(chr, visible_characters([ord(char) for char in text], _ENCODER)))
+    given = unicodedata.normalize("NFC", text)
+    text = given.translate(_FORMS)
+    if _REGIONAL.search(given) or _needs_reference(text):
+        text = "".join(map(chr, visible_characters([ord(char) for char in given], _ENCODER)))
     else:
         text = _repeats().sub(r"\1\1", text)
     return (word for word in text.translate(_FOLDED).split(_SPACE) if 0 < len(word) <= LONGEST_WORD)
@@ -125,9 +131,8 @@ def meaning_words_of(text: str) -> Iterator[str]:
 def _needs_reference(text: str) -> bool:
     """Return whether rule 2c or 2d may change a text that rules 2a and 2b have read."""
     if not text.isascii() and _disguises().search(text):
-        letters = [ord(char) for char in _foreign().findall(text)]
-        # Rule 2c leaves texts alone that have more other letters than Latin ones.
-        if sum(map(is_other_letter, letters)) <= sum(map(is_latin, letters)):
+        # Rule 2c leaves texts of other scripts alone.
+        if sum(weight_of(ord(char), _VERSION) for char in _foreign().findall(text)) >= 0:
             return True
     return _spread().search(text) is not None
 

@@ -46,7 +46,7 @@ _DOMAINS: Final = (
     *("example", "test", "test", "invalid"),
 )
 """Common domains and those reserved for examples, in which written data often have all links."""
-_FOREIGN: Final = "жйлфцшыэюяљњџѓќҗҝҷҹӄӈӌӑӓӗәӝӟӡӣӥӧөӫӭӯӱӹԃԅԇԉԋԏԑԓԕԗԙζξπσφψɒɔɘɚɜɞɤɥɯʌʎʒʔʞʤʦʧაბგდვზთლმნრსტფშხ"
+_FOREIGN: Final = "ыюљњӌӹԃԅԇԉԋԏԕԗԙɒɔɘɚɜɞɤʒʔʤʦʧაბგდვზთლმნრსტფშხ"
 """Letters that stand for any letter: what a word says without them is to be read."""
 _VOWELS: Final = frozenset("aeiouáàâäãåéèêëíìîïóòôöõúùûüаеёиоуыэюяαεηιουω")
 _WORD: Final = re.compile(r"[^\s!-/:-@\[-`{-~¡¿…]+")

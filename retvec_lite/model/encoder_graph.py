@@ -39,12 +39,13 @@ from retvec_lite.model.character_table import (
     CLASS,
     DIGIT,
     FIRST_SYMBOL,
-    FOREIGN_LETTER,
     LIKE_LATIN,
+    PAGE,
     SIGN,
     CharacterTable,
     character_table,
 )
+from retvec_lite.normal_form import REGIONAL
 
 
 def to_int(values: tf.Tensor) -> tf.Tensor:
@@ -94,16 +95,14 @@ def _batch(tensor: tf.Tensor) -> tf.Tensor | int:
     return tf.shape(tensor)[0] if static is None else int(static)
 
 
-_KINDS_PAGE: Final = 32
-"""Code points per row of the table."""
-
 _BLOCK: Final = 128
 """Rows per block: three stages take half the bytes of two."""
 
 _PURE: Final = 2.0**17
 """Makes up for the largest weight of a word of lookalikes."""
 
-_VETO: Final = 2.0**45
+_VETO: Final = 2.0**72
+"""Outweighs all letters of a text."""
 
 
 def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
@@ -116,8 +115,10 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     Returns:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
-    table = character_table(config.letters_only)
+    table = character_table(config.contract_version, config.letters_only)
     kind = _kinds(codepoints, table)
+    if config.contract_version > 2:
+        kind = _with_flags(kind, codepoints, table)
     if config.letters_only:
         kind = _without_technical(kind, table)
     own = to_float(codepoints) - tf.gather(table.target, kind)
@@ -129,17 +130,27 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
 
 def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     """Look up the kind of each code point, int32 `[batch, max_chars]`."""
-    pages, rows = table.pages(_KINDS_PAGE)
+    pages, rows, high = table.pages()
     # One block in front holds what is negative, and one behind everything above the last code point.
     padded = np.zeros((len(pages) - 2) // _BLOCK * _BLOCK + 2 * _BLOCK, np.uint8)
     padded[_BLOCK : len(pages) - 2 + _BLOCK] = pages[1:-1]
     blocks, numbers = np.unique(padded.reshape(-1, _BLOCK), axis=0, return_inverse=True)
-    size = _KINDS_PAGE * _BLOCK
+    size = PAGE * _BLOCK
     shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + size
-    block, page = tf.floor(shifted * (1.0 / size)), tf.floor(shifted * (1.0 / _KINDS_PAGE))
+    block, page = tf.floor(shifted * (1.0 / size)), tf.floor(shifted * (1.0 / PAGE))
     number = to_float(tf.gather(numbers.reshape(-1).astype(np.uint8), to_int(block)))
     row = to_float(tf.gather(blocks.reshape(-1), to_int((number - block) * _BLOCK + page)))
-    return to_int(tf.gather(rows.reshape(-1), to_int((row - page) * _KINDS_PAGE + shifted)))
+    kind = to_int(tf.gather(rows.reshape(-1), to_int((row - page) * PAGE + shifted)))
+    return kind if high == len(rows) else kind + to_int(_flag(row, high) * 256.0)
+
+
+def _with_flags(kind: tf.Tensor, codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
+    """Make symbols of two regional indicators side by side, which are letters otherwise."""
+    middle, reach = sum(REGIONAL) / 2, (REGIONAL[1] - REGIONAL[0]) / 2
+    regional = tf.nn.relu(1.0 - tf.nn.relu(tf.abs(to_float(codepoints) - middle) - reach))
+    first = tf.nn.relu(_sum_around(tf.reshape(regional, [-1, 1, kind.shape[1], 1]), [0, -1, 1, 1, -1]) - 1.0)
+    flags = tf.reshape(_sum_around(first, [0, 1, 1, 0, 0]), [-1, kind.shape[1]])
+    return to_int(to_float(kind) + flags * (table.symbol - to_float(kind)))
 
 
 def _without_technical(kind: tf.Tensor, table: CharacterTable) -> tf.Tensor:
@@ -158,11 +169,10 @@ def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     word = tf.cumsum(tf.gather(table.parts, group), axis=1, exclusive=True)
     words = scatter_in_rows(word, weight)
     votes = tf.reduce_sum(tf.maximum(tf.minimum(words, -LIKE_LATIN), LIKE_LATIN), axis=1, keepdims=True)
-    balance = tf.reduce_sum(tf.maximum(tf.minimum(weight, -FOREIGN_LETTER), FOREIGN_LETTER), axis=1, keepdims=True)
+    balance = tf.reduce_sum(tf.gather(table.balance, group), axis=1, keepdims=True)
     of_word = gather_in_rows(words, word, length) + tf.gather(table.replaced, group)
     mixed = tf.reduce_sum(tf.nn.relu(tf.gather(table.like, group) - tf.nn.relu(1.0 - of_word)), axis=1, keepdims=True)
-    # All lookalikes of a text weigh less than any other letter.
-    veto = tf.minimum(balance + 1.5 * _PURE, 0.0) * _VETO
+    veto = tf.minimum(balance, 0.0) * _VETO
     return tf.nn.relu(1.0 - tf.nn.relu(of_word + ((tf.nn.relu(votes) + mixed) * _PURE + veto)))
 
 

@@ -31,6 +31,7 @@ from retvec_lite.meaning import (
 )
 from retvec_lite.model.encoder_graph import characters, gather_in_rows, later, scatter_in_rows, to_float, to_int
 from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
+from retvec_lite.normal_form import UNKNOWN_LETTER
 
 
 class Ngrams(NamedTuple):
@@ -45,12 +46,13 @@ class Ngrams(NamedTuple):
     present: tf.Tensor
 
 
-def find_ngrams(text: tf.Tensor, config: NgramConfig, plain: tf.Tensor | None = None) -> Ngrams:
+def find_ngrams(text: tf.Tensor, config: NgramConfig, contract_version: int, plain: tf.Tensor | None = None) -> Ngrams:
     """Hash the n-grams of texts.
 
     Args:
         text: float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
         config: which n-grams.
+        contract_version: from version 3 on, n-grams with an unknown letter are left out.
         plain: the characters of the texts folded to plain letters, where they are known.
 
     Returns:
@@ -63,25 +65,30 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig, plain: tf.Tensor | None = 
     marked = tf.pad(chars, [[0, 0], [1, config.longest]])
     starts = text.shape[1] + 1
     is_char = tf.minimum(marked, 1.0)
+    is_known = tf.minimum(tf.abs(marked - UNKNOWN_LETTER), 1.0) if contract_version > 2 else None
     code: tf.Tensor | float = 1.0
     inner: tf.Tensor | float = 1.0
+    known: tf.Tensor | float = 1.0
     hashes, present = [], []
     for length in range(1, config.longest + 1):
-        last = marked[:, length - 1 : length - 1 + starts]
-        code = modulo(code * float(FACTOR) + last, PRIME)
+        last = slice(length - 1, length - 1 + starts)
+        code = modulo(code * float(FACTOR) + marked[:, last], PRIME)
         if length > 2:
             inner = inner * is_char[:, length - 2 : length - 2 + starts]
+        if is_known is not None:
+            known = known * is_known[:, last]
         if length < config.shortest:
             continue
         hashes.append(code)
         if length == 1:
-            present.append(is_char[:, :starts])
+            found = is_char[:, :starts]
         elif length == 2:
-            present.append(tf.maximum(is_char[:, :starts], is_char[:, 1 : 1 + starts]))
+            found = tf.maximum(is_char[:, :starts], is_char[:, 1 : 1 + starts])
         else:
-            present.append(inner)
-    found = tf.concat(hashes, axis=1)
-    return Ngrams(found if config.codebooks else modulo(found, config.buckets), tf.concat(present, axis=1))
+            found = inner
+        present.append(found if is_known is None else found * known)
+    codes = tf.concat(hashes, axis=1)
+    return Ngrams(codes if config.codebooks else modulo(codes, config.buckets), tf.concat(present, axis=1))
 
 
 def ngram_logits(ngrams: Ngrams, weights: Mapping[str, Floats]) -> tf.Tensor:

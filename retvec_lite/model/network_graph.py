@@ -124,7 +124,8 @@ def _linear_logits(
     letters = None if classifier.meaning is None else find_letters(text)
     if classifier.ngrams is not None:
         plain = None if letters is None else letters.chars
-        said = ngram_logits(find_ngrams(text, classifier.ngrams, plain), weights)
+        version = classifier.encoder.contract_version
+        said = ngram_logits(find_ngrams(text, classifier.ngrams, version, plain), weights)
     if letters is None:
         return said, None
     meaning = find_meaning(letters, weights)

@@ -17,11 +17,11 @@ from retvec_lite import contract
 from retvec_lite.contract import BITS, composed
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
 from retvec_lite.converters.parity.oracle import text_embedding
+from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.reference_network import linear_logits
-from retvec_lite.normal_form import compatibility_forms, lookalikes
 from retvec_lite.runtime.answers import explain
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import combine, cut_windows, mean_embedding, read_limit
@@ -66,7 +66,7 @@ def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> No
 
 def test_every_form_and_lookalike_is_read_as_the_contract_says(engines) -> None:
     config = CASES["pool"].encoder
-    for code in sorted({*compatibility_forms(), *lookalikes()}):
+    for code in sorted({*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3)}):
         row = padded([ord("a"), code, ord("b")], config.max_chars)
         slots = engines["pool"].words(row[None])[0][0]
         np.testing.assert_array_equal(slots, contract.words(row, config), err_msg=f"U+{code:04X}")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from retvec_lite.contract import SEPARATING, EncoderConfig, visible_characters
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
-from retvec_lite.normal_form import compatibility_forms, lookalikes
+from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 
 Lists = list[list[int]]
 
@@ -80,6 +80,7 @@ configs = st.builds(
     EncoderConfig,
     max_chars=st.integers(1, 60),
     letters_only=st.booleans(),
+    contract_version=st.sampled_from((2, 3)),
 )
 
 
@@ -90,11 +91,13 @@ def test_any_texts(reader: Reader, texts: Lists, config: EncoderConfig) -> None:
 
 
 @pytest.mark.parametrize("letters_only", [False, True])
-def test_golden_texts_and_every_form_and_lookalike(reader: Reader, letters_only: bool) -> None:
-    config = EncoderConfig(letters_only=letters_only)
+@pytest.mark.parametrize("version", [2, 3])
+def test_golden_texts_and_every_form_and_lookalike(reader: Reader, letters_only: bool, version: int) -> None:
+    config = EncoderConfig(letters_only=letters_only, contract_version=version)
     given = [golden.text for golden in golden_texts(config) if golden.text is not None]
     texts = [[ord(char) for char in text] for text in (*given, *long_texts(config).values())]
-    texts += [[ord("a"), code, ord("b")] for code in sorted({*compatibility_forms(), *lookalikes()})]
+    letters = sorted({*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3)})
+    texts += [text for code in letters for text in ([ord("a"), code, ord("b")], [code, code])]
     assert_as_the_reference(reader, texts, config)
 
 

@@ -1,5 +1,7 @@
 """The graph of the normal form against the reference: texts of everything that a rule treats differently."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite.contract import SEPARATORS, UNSPACED, EncoderConfig, Ints, visible_characters
+from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.model.encoder_graph import characters, sanitize
-from retvec_lite.normal_form import ALPHABETS, IGNORED, OTHER_SCRIPTS, compatibility_forms, lookalikes
+from retvec_lite.normal_form import IGNORED, OTHER_SCRIPTS, REGIONAL, alphabets
 
-ALPHABET = [*map(ord, "abc.-@%1  ж漢か😀é＃"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *HOSTILE]
+ALPHABET = [
+    *map(ord, "abc.-@%1  ж漢か😀é＃"), *map(ord, "аоекбжαβξ"), *map(ord, "ｗ𝐇ⓞᴀ\u0336\u034fﻻﺏ"), *map(ord, "ꓐꓮꓕꓕᐊᎾ𐍈⠋🇩🇪🇫"), *HOSTILE,
+]  # fmt: skip
 """A few of each kind, so that words mix, repeat and are spread."""
+
+VERSIONS = (2, 3)
 
 
 def expected(row: Ints, config: EncoderConfig) -> list[int]:
@@ -29,10 +36,11 @@ def assert_same(rows: Ints, config: EncoderConfig) -> None:
 @given(
     st.lists(st.lists(st.sampled_from(ALPHABET), min_size=24, max_size=24), min_size=4, max_size=4),
     st.booleans(),
+    st.sampled_from(VERSIONS),
 )
-@settings(max_examples=40, deadline=None)
-def test_any_text(rows: list[list[int]], letters: bool) -> None:
-    assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, letters_only=letters))
+@settings(max_examples=80, deadline=None)
+def test_any_text(rows: list[list[int]], letters: bool, version: int) -> None:
+    assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, letters_only=letters, contract_version=version))
 
 
 @pytest.mark.parametrize(
@@ -48,23 +56,50 @@ def test_any_text(rows: list[list[int]], letters: bool) -> None:
         "a.🔥-b",
         "a1-_%b ",
         "a🔥漢- 1b５＿",
+        "🇩a🇪 🇫🇷🇪",
+        "🇩🇪.\u200b",
+        "ꓐaꓕ оᐊ. ",
+        "ꓐꓕꓕꓐꓐꓐꓐꓐꓐꓐꓐꓐꓐꓐꓐ a ж",
+        "aдо еa",
+        "aдδжϱ🇫 ",
     ],
 )
 @pytest.mark.parametrize("letters", [False, True])
-def test_texts_made_of_few_characters(spread: str, letters: bool) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_texts_made_of_few_characters(spread: str, letters: bool, version: int) -> None:
     rng = np.random.default_rng(3)
     rows = rng.choice([ord(char) for char in spread], (300, 16)).astype(np.int32)
     rows[::2, 1::2] = ord(spread[1])
-    assert_same(rows, EncoderConfig(max_chars=16, letters_only=letters))
+    assert_same(rows, EncoderConfig(max_chars=16, letters_only=letters, contract_version=version))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_text_is_of_another_script_by_the_weight_of_all_its_letters(version: int) -> None:
+    """Texts around the border: of Latin letters, others, lookalikes and rare lookalikes, each a word of its own."""
+    words = ["a", "ж", "о", "ꓐ"]
+    counts = itertools.product((0, 1, 2), (0, 1, 2, 3, 4), (0, 1, 3, 4, 7, 8, 9), (0, 1, 15, 16, 17, 31, 32, 33))
+    texts = [" ".join(" ".join([word] * many) for word, many in zip(words, row, strict=True)) for row in counts]
+    mixed = [f"{text} aо ꓐж" for text in texts]
+    assert_same(
+        np.array([[ord(char) for char in text.ljust(128)] for text in texts + mixed], np.int32),
+        EncoderConfig(max_chars=128, contract_version=version),
+    )
 
 
 @pytest.mark.parametrize("letters", [False, True])
-def test_every_code_point_of_the_tables_and_every_edge(letters: bool) -> None:
-    ranges = [*IGNORED, *ALPHABETS, *OTHER_SCRIPTS, *(span for spans in UNSPACED.values() for span in spans)]
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_code_point_of_the_tables_and_every_edge(letters: bool, version: int) -> None:
+    ranges = [
+        REGIONAL,
+        *IGNORED,
+        *alphabets(version),
+        *OTHER_SCRIPTS,
+        *(span for spans in UNSPACED.values() for span in spans),
+    ]
     codes = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
-    codes |= {*compatibility_forms(), *lookalikes(), *SEPARATORS, *HOSTILE, *range(0x180)}
+    codes |= {*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3), *SEPARATORS, *HOSTILE, *range(0x180)}
     texts = []
     for code in sorted(codes):
         texts.append([0x61, 0x431, 0x20, code, code, code, 0x62, 0x20, code, 0x2E, code, 0x2E, code, 0x2E, code])
         texts.append([0x78, code, code, 0x20, 0x3BF, 0x20, 0x61, code, 0x62, code, 0x63, code, 0x64, 0x2E, 0x65])
-    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15, letters_only=letters))
+    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15, letters_only=letters, contract_version=version))

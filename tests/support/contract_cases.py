@@ -40,6 +40,7 @@ KINDS: tuple[tuple[int, ...], ...] = (
     HOSTILE,
     tuple(map(ord, "aaabbсоеткжд.-  \u3000ｗ𝐇ⓞᴀ\u0336\u034f\ufe0fﻻﺏαω")),
     tuple(map(ord, "ab  .@")),
+    tuple(map(ord, "aaꓐꓮꓕ Ꭰᐊ🇩🇪🇫⠋ʭдɹ")),
 )
 """One alphabet for each way in which the rules treat a code point."""
 

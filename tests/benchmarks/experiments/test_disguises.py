@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.experiments.letters import FORMS, LOOKALIKES, MARKS, NEUTRAL_EMOJI, NO_LATIN, SCRIPTS
 from benchmarks.experiments.ways import GROUPS, KEYBOARD, WAYS, can_write, write_all
+from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.ngrams import folded_letters
-from retvec_lite.normal_form import compatibility_forms, lookalikes
 
 TEXT = "Claim your FREE prize now, it is worth 500 pounds!"
 WORDS = ["Claim", "your", "FREE", "prize", "now", "it", "is", "worth", "500", "pounds"]
@@ -162,8 +162,8 @@ def test_letters_and_emoji_are_not_those_of_training() -> None:
     assert not scripts & (learned | set(training._FOREIGN))
     for name in ("unlisted", "hooks and strokes"):
         assert not set("".join(LOOKALIKES[name].values())) & (learned | set(training._FOREIGN)), name
-    known = {**folded_letters(True), **lookalikes(), **compatibility_forms()}
-    counts = {"Cyrillic": (31, 32), "Greek": (29, 29), "mixed": (99, 99), "Armenian": (14, 16), "unlisted": (13, 37)}
+    known = {**folded_letters(True), **faint_lookalikes(3), **lookalikes(3), **compatibility_forms(3)}
+    counts = {"Cyrillic": (31, 32), "Greek": (29, 29), "mixed": (99, 99), "Armenian": (15, 16), "unlisted": (35, 37)}
     for name, expected in {**counts, "hooks and strokes": (29, 31)}.items():
         pairs = [(letter, ord(double)) for letter, doubles in LOOKALIKES[name].items() for double in doubles]
         read = [letter for letter, double in pairs if chr(known.get(double, 0)).lower() == letter.lower()]

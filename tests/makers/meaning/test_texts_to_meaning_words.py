@@ -19,7 +19,10 @@ def by_the_contract(text: str) -> list[str]:
     codes = [ord(char) for char in unicodedata.normalize("NFC", text)]
     folded = folded_letters(True)
     chars = [0 if code in SEPARATING else folded.get(code, code) for code in visible_characters(codes, ENCODER)]
-    runs = itertools.groupby(chars, lambda code: is_latin(code) or is_letter(code) or is_other_letter(code))
+    version = ENCODER.contract_version
+    runs = itertools.groupby(
+        chars, lambda code: is_latin(code) or is_letter(code, version) or is_other_letter(code, version)
+    )
     words = ["".join(map(chr, run)) for is_word, run in runs if is_word]
     return [word for word in words if len(word) <= 16]
 
@@ -47,7 +50,7 @@ def test_examples(text: str, words: list[str]) -> None:
 
 PIECES = st.sampled_from(
     ["a", "B", "aa", "é", "e\u0301", "г", "е", "ο", "ж", "Ｆ", "𝐚", " ", ".", "-", "\u200b", "\u0336", "1", "0", "@", "|", "ß",
-     "İ", "東", "か", "ไ", "\u3000", "\0", "'", "ﬁ", "²", "İ", "ſ", "K", "\u1680", "ا", "ﺀ", "्", "#", "A.B.C.D", "ÅÅÅ"]
+     "İ", "東", "か", "ไ", "\u3000", "\0", "'", "ﬁ", "²", "İ", "ſ", "K", "\u1680", "ا", "ﺀ", "्", "#", "A.B.C.D", "ÅÅÅ", "🇩", "🇪", "🇩🇪", "ꓐ", "ꓮ", "ꓕ", "ᑕᗩ", "⠋", "ɹ", "я", "д"]
 )  # fmt: skip
 
 
