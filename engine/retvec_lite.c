@@ -8,6 +8,7 @@
 
 #include "tables.h"
 #include "text.c"
+#include "normal_form.c"
 #include "machine.h"
 #include "kernels.c"
 #include "network.c"

@@ -159,6 +159,11 @@ _CONDENSED_TEXTS: Final[Mapping[str, str]] = {
     "spread words": "f - r - e - e   m . o . n . e . y,  c  a  s  h    n  o  w",
     "spread words of one gap": "f.r.e.e m.o.n.e.y; f r e e, n o w",
     "spread letters and numbers": "1 2 3 4 5 6, a 1 b 2, N.A.S.A. I, a b c1 d é.è-ñ_ü",
+    "letters of rare scripts": "ᖴᖇᗴᗴ ᎷᎾᏁᎬᎽ ꓠꓳꓪ, ⲥⲗⲓⲥⲕ 𐌷𐌴𐍂𐌴 𐐻𐐭 𐌐𐌀𐌙!",
+    "words of rare scripts": "The word ᎣᏏᏲ means hello, ᐃᓄᒃ ꓡꓲ-ꓢꓴ 𐌸𐌿",
+    "real text of a rare script": "𐌰𐍄𐍄𐌰 𐌿𐌽𐍃𐌰𐍂 𐌸𐌿 𐌹𐌽 𐌷𐌹𐌼𐌹𐌽𐌰𐌼",
+    "letters for any letter": "Where is mд моnჩზ δюᒥe ʭ aʭb",
+    "regional indicators, Braille, upside down": "🇫🇷🇪🇪 🇩🇪 🇼 🇮 🇳 🇳 🇴 🇼 Viva🇮🇹 ⠋⠗⠑⠑ ɥǝʎ ❶⓿🯱🄂 ⠿⠿",
 }
 """Texts for what version 3 of the contract adds, which apps condense."""
 
@@ -295,7 +300,7 @@ def edge_sample(config: EncoderConfig) -> Sample:
         names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
         rows.append(row)
     if config.contract_version > 1:
-        for name, text in (*_mixed_words(config.max_chars), *_lone_lookalikes(config), *_kept_lookalikes(config)):
+        for name, text in (*_mixed_words(config.max_chars), *_kept_lookalikes(config)):
             names.append(name)
             rows.append(contract.codepoints(text, config.max_chars))
     return Sample.of(names, rows, config)
@@ -308,21 +313,13 @@ def _replaced(config: EncoderConfig) -> set[int]:
 
 
 def _kept_lookalikes(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Yield texts with every lookalike in a word of another script, where it stays as it is."""
-    # Few in a text: a wrong letter among many words changes too little.
+    """Yield texts with every lookalike in a word of another script, where it stays as it is, and of lookalikes alone."""
     version = config.contract_version
-    for name, part in _parts(
-        "lookalikes that stay",
-        sorted({*lookalikes(version), *faint_lookalikes(version)}),
-        max(1, min(6, config.max_words, config.max_chars // 3)),
-    ):
+    like = sorted({*lookalikes(version), *faint_lookalikes(version)})
+    # Few in a text: a wrong letter among many words changes too little.
+    for name, part in _parts("lookalikes that stay", like, max(1, min(6, config.max_words, config.max_chars // 3))):
         yield name, " ".join(f"ж{chr(code)}" for code in part)
-
-
-def _lone_lookalikes(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Yield texts of lookalikes alone, which become Latin where they are rare."""
-    together = max(1, min(6, config.max_chars))
-    for name, part in _parts("lookalikes alone", sorted(lookalikes(config.contract_version)), together):
+    for name, part in _parts("lookalikes alone", sorted(lookalikes(version)), min(6, config.max_chars)):
         yield name, "".join(map(chr, part))
 
 

@@ -130,11 +130,12 @@ def meaning_words_of(text: str) -> Iterator[str]:
 
 def _needs_reference(text: str) -> bool:
     """Return whether rule 2c or 2d may change a text that rules 2a and 2b have read."""
-    if not text.isascii() and _disguises().search(text):
-        # Rule 2c leaves texts of other scripts alone.
-        if sum(weight_of(ord(char), _VERSION) for char in _foreign().findall(text)) >= 0:
-            return True
-    return _spread().search(text) is not None
+    if _spread().search(text):
+        return True
+    if text.isascii() or not _disguises().search(text):
+        return False
+    # Rule 2c leaves texts of other scripts alone.
+    return sum(weight_of(ord(char), _VERSION) for char in _foreign().findall(text)) >= 0
 
 
 def unspaced_letters(text: str) -> int:

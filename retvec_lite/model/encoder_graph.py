@@ -99,18 +99,12 @@ _BLOCK: Final = 128
 """Rows per block: three stages take half the bytes of two."""
 
 _PURE: Final = 2.0**17
-"""Makes up for the largest weight of a word of lookalikes."""
-
 _VETO: Final = 2.0**72
-"""Outweighs all letters of a text."""
+"""Make up for the largest weight of a word of lookalikes, and outweigh all letters of a text."""
 
 
 def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Bring texts into their normal form.
-
-    Args:
-        codepoints: int32 `[batch, config.max_chars]`; any int32 value is allowed.
-        config: the parameters of the contract.
+    """Bring texts, int32 `[batch, config.max_chars]` of any values, into their normal form.
 
     Returns:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
