@@ -83,8 +83,6 @@ static uint32_t best_of(const rvl *engine, const float *probabilities) {
 
 /* --- All windows --- */
 
-static int is_separator(uint32_t code) { return (flags_of(sanitized(code)) & RVL_SEPARATOR) != 0; }
-
 /* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
 static uint32_t window_end(const rvl *engine, uint32_t left) {
   const uint32_t most = engine->settings[MAX_CHARS], windows = (left + most - 1) / most, length = (left + windows - 1) / windows;
@@ -167,10 +165,34 @@ static void answer(rvl *engine, reader source, float *probabilities) {
     probabilities[n] = windows == 1 ? engine->answers[n] : (float)(several ? engine->totals[n] : engine->totals[n] / engine->total_weight);
 }
 
+/* A text as an answer reads it: condensed, from version 3 of the contract on. */
+static reader read_by_contract(rvl *engine, reader source) {
+  if (engine->settings[CONTRACT] < 3) return source;
+  return read_text(engine->condensed, 0, condense(source, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
+}
+
 /* Code points, or UTF-8, as far as an answer reads them. */
-static reader read_all(const rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
+static reader read_all(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
+  const size_t limit = rvl_read_limit(engine), version = engine->settings[CONTRACT];
+  return read_by_contract(engine, read_text(codes, bytes, count, version > 2 ? MOST_GIVEN : bytes && version == 1 ? MOST_DECOMPOSED * limit : limit));
+}
+
+/* Write what is read of a text; returns how many code points that are. */
+static size_t write_read(const rvl *engine, reader source, uint32_t *out, size_t most) {
   const size_t limit = rvl_read_limit(engine);
-  return read_text(codes, bytes, count, bytes && engine->settings[CONTRACT] == 1 ? MOST_DECOMPOSED * limit : limit);
+  uint32_t code;
+  size_t count;
+  for (count = 0; count < limit && next(&source, &code); count++)
+    if (count < most) out[count] = code;
+  return count;
+}
+
+size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *out, size_t most) {
+  return write_read(engine, read_all(engine, codes, 0, count), out, most);
+}
+
+size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most) {
+  return write_read(engine, read_all(engine, 0, text, bytes), out, most);
 }
 
 void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities) {
@@ -185,7 +207,7 @@ void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t t
   size_t text;
   for (text = 0; text < texts; text++) {
     const uint32_t start = text ? ends[text - 1] : 0;
-    rvl_probabilities(engine, codes + start, ends[text] - start, probabilities + text * engine->settings[LABELS]);
+    answer(engine, read_text(codes + start, 0, ends[text] - start, rvl_read_limit(engine)), probabilities + text * engine->settings[LABELS]);
   }
 }
 
@@ -195,7 +217,7 @@ void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t t
 static int reads(const rvl *engine, reader source) {
   uint32_t code;
   if (!engine->known_ranges) return 1;
-  while (next_given(&source, &code)) {
+  while (next_given(&source.text, &code)) {
     size_t low = 0, high = engine->known_ranges;
     while (low < high) {
       const size_t half = (low + high) / 2;
@@ -304,15 +326,27 @@ static void add_embedding(rvl *engine, uint32_t count) {
   for (n = 0; n < DIMENSION && meant > 0.0; n++) engine->totals[size + n] += meaning[n] / length;
 }
 
-void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding) {
+static void embed(rvl *engine, reader source, float *embedding) {
   const uint32_t size = rvl_dimension(engine);
   double square = 0.0;
   uint32_t n;
-  if (!size) return;
   for (n = 0; n < size; n++) engine->totals[n] = 0.0;
-  each_window(engine, read_all(engine, codes, 0, count), add_embedding);
+  each_window(engine, source, add_embedding);
   for (n = 0; n < size; n++) square += engine->totals[n] * engine->totals[n];
   for (n = 0; n < size; n++) embedding[n] = square > 1e-30 ? (float)(engine->totals[n] / sqrt_of(square)) : 0.0f;
+}
+
+void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding) {
+  if (rvl_dimension(engine)) embed(engine, read_all(engine, codes, 0, count), embedding);
+}
+
+void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *embeddings) {
+  const uint32_t size = rvl_dimension(engine);
+  size_t text;
+  for (text = 0; size && text < texts; text++) {
+    const uint32_t start = text ? ends[text - 1] : 0;
+    embed(engine, read_text(codes + start, 0, ends[text] - start, rvl_read_limit(engine)), embeddings + text * size);
+  }
 }
 
 uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector) {

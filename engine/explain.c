@@ -47,14 +47,14 @@ static uint32_t parts_of(const run *found, int cuts_words) {
 
 /* The logarithm of a label's probability, without the code points from start to end. */
 static double log_without(rvl *engine, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
-  reader source = read_all(engine, codes, 0, count);
+  reader source = read_text(codes, 0, count, count);
   double found;
-  source.closes = end > start && count <= engine->settings[MAX_CHARS];
-  while (source.closes && start && is_separator(codes[start - 1])) start--;
-  while (source.closes && end < count && is_separator(codes[end])) end++;
-  source.cut = start;
-  source.cut_end = end;
-  answer(engine, source, engine->values);
+  source.text.closes = end > start && count <= engine->settings[MAX_CHARS];
+  while (source.text.closes && start && is_separator(sanitized(codes[start - 1]))) start--;
+  while (source.text.closes && end < count && is_separator(sanitized(codes[end]))) end++;
+  source.text.cut = start;
+  source.text.cut_end = end;
+  answer(engine, read_by_contract(engine, source), engine->values);
   found = engine->values[label];
   return log_of(found > 1.1754943508222875e-38 ? found : 1.1754943508222875e-38);
 }

@@ -322,6 +322,7 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
   row = (uint64_t)engine->row_size;
   engine->text.chars = take(file, set[MAX_CHARS] + 1, sizeof(uint32_t));
   engine->text.flags = take(file, set[MAX_CHARS] + 1, sizeof(uint16_t));
+  if (set[CONTRACT] > 2) engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
   engine->sums = take(file, TILE * width, sizeof(int32_t));
   engine->unpacked = take(file, (uint64_t)file->unpacked, 1);
   engine->answers = take(file, set[LABELS], sizeof(float));

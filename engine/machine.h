@@ -106,6 +106,7 @@ struct rvl {
   int8_t *unpacked;   /* up to 4 * PACK outputs of a layer with 4 bits */
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
+  uint32_t *condensed; /* [rvl_read_limit], from version 3 of the contract on: what is read of a text */
   double *totals; /* [width] */
   double total_weight;
   /* Words that were seen. */

@@ -113,7 +113,7 @@ static void replace_lookalikes(passage *text, uint32_t count) {
 static int is_symbol(uint32_t code) { return code >= rvl_symbols[0] && in_ranges(rvl_symbols, COUNT_OF(rvl_symbols), code); }
 
 /* Whether a code point is a letter or a digit. */
-static int is_single(uint32_t code, uint32_t flags) { return (flags & RVL_LETTER) || in_range(code, '0', '9'); }
+static int is_single(uint32_t code, uint32_t flags) { return (flags & RVL_LETTER) || is_digit(code); }
 static int single_at(const passage *text, uint32_t place, uint32_t count) { return place < count && is_single(text->chars[place], text->flags[place]); }
 
 /* Whether a separator stands between single letters (rule 2d). */

@@ -65,15 +65,21 @@ RVL_API int rvl_open(const void *file, size_t size, uint32_t words, void *block,
 RVL_API uint32_t rvl_labels(const rvl *engine);
 RVL_API const char *rvl_label(const rvl *engine, uint32_t label);
 
-/* Code points of a text that are read at most. */
+/* Code points of a text that are read at most: of what condensing leaves of it, from version 3 of the contract on. */
 RVL_API uint32_t rvl_read_limit(const rvl *engine);
 
-/* The probability of each label. Code points must be composed (NFC). Of UTF-8, pairs of letter and mark are composed here; a caller who
- * expects marks in another than the canonical order, or compatibility ideographs, composes it before. Invalid UTF-8 becomes U+FFFD. */
+/* What is read of a text: condensed and composed (NFC) where the file is of version 3 of the contract. Of earlier versions, the text as far
+ * as it is read, and composed if it is UTF-8. Returns how many code points that are; the first `most` are written. */
+RVL_API size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *out, size_t most);
+RVL_API size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most);
+
+/* The probability of each label. Texts are given as they are: this function and all others condense and compose them, unless they say that
+ * they take what rvl_condense returned. For files of versions 1 and 2, code points must be composed (NFC); UTF-8 is composed here. Invalid
+ * UTF-8 becomes U+FFFD. */
 RVL_API void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities);
 RVL_API void rvl_probabilities_utf8(rvl *engine, const char *text, size_t bytes, float *probabilities);
 
-/* The probabilities of many texts: text number i ends before code point ends[i], where the next one starts. */
+/* The probabilities of many texts that rvl_condense returned: text number i ends before code point ends[i], where the next one starts. */
 RVL_API void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *probabilities);
 
 /* The labels of a text, best first, at most `most`: the answer (-1 for none of the labels, then what it might have been), and the others.
@@ -81,7 +87,8 @@ RVL_API void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, 
 RVL_API size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most);
 RVL_API size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most);
 
-/* Which words speak for a label (-1: the most probable one). Returns how many there are; the first `most` are written. */
+/* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns
+ * how many there are; the first `most` are written. */
 RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
 
 /* Numbers of a text embedding; 0 where a file has none. The embedding: the vector of a head that has one, else the mean of those of the
@@ -89,10 +96,14 @@ RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int
 RVL_API uint32_t rvl_dimension(const rvl *engine);
 RVL_API void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding);
 
-/* What the words of one window mean: 64 numbers, of length 1 or all 0. Returns how many were written: 0 for files without a table of meaning. */
+/* The embeddings of many texts, which are given as for rvl_many. */
+RVL_API void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *embeddings);
+
+/* What the words of one window mean, which is a part of what rvl_condense returned: 64 numbers, of length 1 or all 0. Returns how many were
+ * written: 0 for files without a table of meaning. */
 RVL_API uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector);
 
-/* The words of one window as the network reads them: `slots` has rvl_slots rows of rvl_slot_length code points, zeros behind the end. Each
+/* The words of one such window as the network reads them: `slots` has rvl_slots rows of rvl_slot_length code points, zeros behind the end. Each
  * word's embedding, of rvl_word_dimension numbers, goes into a row of `embeddings`, unless that is null. Returns how many slots are in use. */
 RVL_API uint32_t rvl_slots(const rvl *engine);
 RVL_API uint32_t rvl_slot_length(const rvl *engine);
@@ -101,12 +112,12 @@ RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uin
 
 /* How a training reads texts: it has no file yet. */
 typedef struct {
-  uint32_t contract;     /* its version: 1, or 2 with the normal form */
+  uint32_t contract;     /* its version: 1, or 2 or 3 with the normal form */
   uint32_t letters_only; /* 1: words with technical signs and all that is no letter are left out */
   uint32_t max_chars;    /* code points of a text that are read */
 } rvl_rules;
 
-/* Bring composed texts into their normal form: runs of characters that no separator divides, each with one 0 behind it. Text number i ends
+/* Bring texts, condensed or composed before, into their normal form: runs of characters that no separator divides, each with one 0 behind it. Text number i ends
  * before code point ends[i], as for rvl_many, and its normal form before chars_ends[i]. `chars` has room for all code points of the texts
  * and one more for each text, `flags` is room to work in, for the code points of the longest text. Returns how many were written. */
 RVL_API size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,

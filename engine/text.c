@@ -1,9 +1,8 @@
-/* The code points of a text (rule 1), of UTF-8 too, which are composed on the way; and what is known about each. */
+/* The code points of a text as it was given (rule 1), and what is known about each. */
 
 enum {
   BITS = 21, /* of a code point */
   REPLACEMENT = 0xFFFD, MOST_CODE = 0x10FFFF, INVALID = 0x110000, HANGUL = 0xAC00,
-  HELD = 32,     /* a letter and its marks that are composed at once */
   SEA_PIECE = 6, /* characters of a piece of South-East Asian scripts, the longest of the unspaced ones */
   UNSPACED = RVL_HAN | RVL_KANA | RVL_SEA,
   IN_WORD = RVL_LATIN | RVL_OTHER | RVL_LIKE,
@@ -22,6 +21,20 @@ static size_t last_up_to(const uint32_t *numbers, size_t count, uint32_t value) 
     const size_t half = (low + count) / 2;
     if (numbers[half] <= value)
       low = half;
+    else
+      count = half;
+  }
+  return low;
+}
+
+/* How many numbers, in ascending order, are not larger than a value. */
+static uint32_t count_up_to(const uint16_t *numbers, uint32_t count, uint32_t value) {
+  uint32_t low = 0;
+  if (!count || value < numbers[0]) return 0; /* most characters are below most tables */
+  while (low < count) {
+    const uint32_t half = (low + count) / 2;
+    if (numbers[half] <= value)
+      low = half + 1;
     else
       count = half;
   }
@@ -48,6 +61,9 @@ static uint32_t letter_in_runs(const uint32_t *firsts, const uint16_t *places, c
 static uint32_t flags_of(uint32_t code) {
   return code < 128 ? rvl_ascii[code] : rvl_ranges[last_up_to(rvl_ranges, COUNT_OF(rvl_ranges), code << 11 | 0x7FF)] & 0x7FF;
 }
+
+static int is_separator(uint32_t code) { return (flags_of(code) & RVL_SEPARATOR) != 0; }
+static int is_digit(uint32_t code) { return in_range(code, '0', '9'); }
 
 /* --- Code points (rule 1) --- */
 
@@ -76,26 +92,19 @@ static uint32_t decode(const uint8_t *bytes, size_t left, size_t *used) {
   return code;
 }
 
-/* A text, from a place on. Code points are as the caller gives them; those of UTF-8 are composed on the way: `held` has a letter and the
- * marks behind it. From `cut` to `cut_end`, spaces stand in place of a text's code points (one of them where the gap is closed). */
+/* A text as it was given, from a place on: code points, or the bytes of UTF-8 where there are none. From `cut` to `cut_end`, spaces stand in
+ * place of code points (one of them where the gap is closed). */
 typedef struct {
   const uint32_t *codes;
   const uint8_t *bytes;
   size_t place, end, left; /* left: code points that may still be read */
   size_t cut, cut_end;
   int closes;
-  int count, given, has_ahead;
-  uint32_t held[HELD], ahead;
-} reader;
-
-/* Code points, or the bytes of UTF-8 where there are none, of which `limit` code points are read at most. */
-static reader read_text(const uint32_t *codes, const char *bytes, size_t count, size_t limit) {
-  const reader source = {.codes = codes, .bytes = (const uint8_t *)bytes, .end = count, .left = limit};
-  return source;
-}
+  uint32_t last; /* the code point before this place; 0 at the start */
+} given;
 
 /* The next code point as it was given; 0 at the end. */
-static int next_given(reader *source, uint32_t *code) {
+static int next_given(given *source, uint32_t *code) {
   size_t used;
   if (source->place >= source->end || !source->left) return 0;
   source->left--;
@@ -108,52 +117,6 @@ static int next_given(reader *source, uint32_t *code) {
   } else {
     *code = sanitized(source->codes[source->place++]);
   }
-  return 1;
-}
-
-/* What two code points compose to, or 0. */
-static uint32_t composed(uint32_t first, uint32_t second) {
-  size_t pair;
-  if (in_range(first, 0x1100, 0x1112) && in_range(second, 0x1161, 0x1175)) return HANGUL + ((first - 0x1100) * 21 + second - 0x1161) * 28;
-  if (in_range(first, HANGUL, 0xD7A3) && (first - HANGUL) % 28 == 0 && in_range(second, 0x11A8, 0x11C2)) return first + second - 0x11A7;
-  if (first > 0xFFFF || second > 0xFFFF) return 0;
-  pair = last_up_to(rvl_pairs, COUNT_OF(rvl_pairs), first << 16 | second);
-  return rvl_pairs[pair] == (first << 16 | second) ? rvl_pair_wholes[pair] : 0;
-}
-
-/* The canonical combining class of a mark; 0 for others. */
-static uint32_t mark_class(uint32_t code) {
-  const uint32_t found = code < 0x10000 ? rvl_marks[last_up_to(rvl_marks, COUNT_OF(rvl_marks), code << 16 | 0xFFFF)] : 0;
-  return in_range(code, found >> 16, (found >> 16) + (found >> 8 & 0xFF)) ? found & 0xFF : 0;
-}
-
-/* The next composed code point. */
-static int next(reader *source, uint32_t *code) {
-  uint32_t last = 0, kind, whole;
-  if (!source->bytes) return next_given(source, code);
-  if (source->given < source->count) {
-    *code = source->held[source->given++];
-    return 1;
-  }
-  if (source->has_ahead)
-    *code = source->ahead;
-  else if (!next_given(source, code))
-    return 0;
-  source->held[0] = *code;
-  source->count = source->given = 1;
-  while ((source->has_ahead = next_given(source, &source->ahead))) {
-    if (source->ahead < 0x300) break;
-    kind = mark_class(source->ahead);
-    whole = source->count == 1 || (last && last < kind) ? composed(source->held[0], source->ahead) : 0;
-    if (whole) {
-      source->held[0] = whole;
-    } else if (kind && source->count < HELD) {
-      source->held[source->count++] = source->ahead;
-      last = kind;
-    } else {
-      break;
-    }
-  }
-  *code = source->held[0];
+  source->last = *code;
   return 1;
 }

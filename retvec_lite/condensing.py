@@ -65,6 +65,9 @@ MARKS: Final[Ranges] = _hex(
 )
 """Combining marks of scripts (categories Mn, Mc and Me of Unicode 16), those of `IGNORED` aside."""
 
+PILED: Final[Ranges] = tuple(part for part in IGNORED if part[0] in (0x300, 0x488, 0x1AB0, 0x1DC0, 0x20D0, 0xFE20))
+"""The combining marks of `IGNORED`."""
+
 SCRIPTS: Final[Ranges] = _hex(
     "370-3FF 400-52F 590-5FF 600-8FF 900-97F F00-FFF 1000-109F 1200-139F 1A00-1AFF 3000-30FF A640-A69F 11A50-11AAF 11C70-11CBF 11D60-11DAF "
     "13000-1345F 16B00-16B8F 16F00-16F9F 1BC00-1BC9F 1D100-1D1FF 1D800-1DAAF 1E800-1E8DF"
@@ -134,9 +137,7 @@ _MARKUP: Final = re.compile(
 """Rule 0a: what is written for characters, and what is not shown."""
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_ALL_MARKS: Final = _of(MARKS) + _of(
-    tuple(part for part in IGNORED if part[0] in (0x300, 0x488, 0x1AB0, 0x1DC0, 0x20D0, 0xFE20))
-)
+_ALL_MARKS: Final = _of(MARKS) + _of(PILED)
 _PILED: Final = re.compile(f"([{_ALL_MARKS}]{{{_MOST_COMPOSED}}})[{_ALL_MARKS}]+")
 _IGNORED: Final = re.compile(f"[{_of(IGNORED)}]+")
 _MARKED: Final = re.compile(f"([^{_of(MARKS)}]?)([{_of(MARKS)}]+)")

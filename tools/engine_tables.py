@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from retvec_lite.condensing import ENTITIES, INLINE, MARKS, PILED, SCRIPTS
+from retvec_lite.condensing import SIGNS as SHOWN_SIGNS
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
 from retvec_lite.letters import COMPATIBILITY, compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import factors
@@ -38,6 +40,9 @@ _PLAIN: Final = 0x4000
 _PAGE: Final = 32
 """Code points of a page of the folding tables."""
 
+UNICODE: Final = "14.0.0"
+"""Of the tables of composition: the version that Python 3.11 has. What later versions compose is new in them."""
+
 _MARKS: Final = 0x300
 """The first combining mark."""
 
@@ -46,6 +51,15 @@ _GAP: Final = 5
 
 _OLD: Final = 2
 """The version of the contract whose letters the flags tell; those of the next are in tables of their own."""
+
+_PLANE: Final = 0x10000
+"""Code points of a plane. Tables of 16 bits have a part for each of the first two, the only ones with marks and signs."""
+
+_SINGLES_END: Final = 0x1100
+"""Single letters end here (rule 0e); those from U+1E00 to U+1FFF are no digits."""
+
+_IDEOGRAPHS: Final = ((0xF900, 0xFAD9), (0x2F800, 0x2FA1D))
+"""The first and last ideographs that are composed to others."""
 
 _WIDTH: Final = 118
 
@@ -87,6 +101,12 @@ def header() -> str:
         "/* What the letters of a word with a meaning are multiplied by, in each of the four sums. */",
         _array("uint8_t", "rvl_letter_factors", factors().reshape(-1).tolist()),
         *_compositions(),
+        *_replacements(),
+        *_edges(),
+        "/* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */",
+        _string("rvl_entities", ENTITIES),
+        _array("uint16_t", "rvl_entity_codes", map(ord, ENTITIES.values())),
+        _string("rvl_inline", sorted(INLINE)),
         "/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */",
         _array("uint16_t", "rvl_join_edges", _joins()),
     ]
@@ -108,6 +128,17 @@ def _array(kind: str, name: str, values: Iterable[int]) -> str:
             line = ""
         line += word
     return "\n".join([*lines, line, "};"])
+
+
+def _string(name: str, words: Iterable[str]) -> str:
+    """Return words as one string, with a space behind each."""
+    lines, line = [f"static const char {name}[] ="], ""
+    for word in words:
+        if len(line) + len(word) > _WIDTH - 8:
+            lines.append(f'"{line}"')
+            line = ""
+        line += f"{word} "
+    return "\n".join([*lines, f'"{line}";'])
 
 
 def _flags(code: int) -> int:
@@ -200,21 +231,94 @@ def _folding() -> list[str]:
 
 
 def _compositions() -> list[str]:
-    """Return the pairs that compose to one code point below U+10000, by their mark, and the classes of those marks."""
+    """Return what pairs of code points compose to, and the classes of marks."""
     pairs = []
-    for code in range(0xC0, 0xD800):
-        parts = unicodedata.ucd_3_2_0.decomposition(chr(code)).split()
-        if len(parts) == 2 and parts[0][0] != "<" and unicodedata.normalize("NFC", chr(code)) == chr(code):
-            pairs.append((int(parts[0], 16), int(parts[1], 16), code))
-    marks = [code for code in range(_MARKS, 0xFFFF) if unicodedata.ucd_3_2_0.combining(chr(code))]
-    classes = _runs([(code, unicodedata.combining(chr(code))) for code in marks])
+    for code in range(0xC0, 2 * _PLANE):
+        first, *second = unicodedata.decomposition(chr(code)).split()[:2] or ["<"]
+        if first[0] != "<" and second and _composed(code) == [code]:
+            pairs.append((code // _PLANE, int(second[0], 16) % _PLANE, int(first, 16) % _PLANE, code % _PLANE))
     pairs.sort()
+    seconds = sorted({pair[:2] for pair in pairs})
+    places = [next(row for row, pair in enumerate(pairs) if pair[:2] == second) for second in seconds]
+    marks = [(code, unicodedata.combining(chr(code))) for code in range(_MARKS, 2 * _PLANE)]
+    classes = _runs([(code, kind) for code, kind in marks if kind])
     return [
-        "/* (letter << 16 | mark), sorted, and what they compose to (NFC). */",
-        _array("uint32_t", "rvl_pairs", (letter << 16 | mark for letter, mark, _ in pairs)),
-        _array("uint16_t", "rvl_pair_wholes", (whole for _, _, whole in pairs)),
-        "/* Runs of marks of one canonical combining class: (first << 16 | how many follow << 8 | class). */",
-        _array("uint32_t", "rvl_marks", (first << 16 | last - first << 8 | kind for first, last, kind in classes)),
+        "/* The second code points of pairs, sorted, without their plane; where the first ones start that compose with each; these, sorted, and",
+        " * what each pair composes to (NFC). Those of plane 1 stand behind those of plane 0. */",
+        f"#define RVL_LOW_SECONDS {sum(not plane for plane, _ in seconds)}u",
+        _array("uint16_t", "rvl_seconds", (second for _, second in seconds)),
+        _array("uint16_t", "rvl_second_places", [*places, len(pairs)]),
+        _array("uint16_t", "rvl_firsts", (first for *_, first, _ in pairs)),
+        _array("uint16_t", "rvl_wholes", (whole for *_, whole in pairs)),
+        "/* Runs of marks of one canonical combining class: (first << 16 | how many follow << 8 | class). Those of plane 1 come last. */",
+        f"#define RVL_LOW_CLASSES {sum(first < _PLANE for first, *_ in classes)}u",
+        _array(
+            "uint32_t",
+            "rvl_classes",
+            (first % _PLANE << 16 | last - first << 8 | kind for first, last, kind in classes),
+        ),
+    ]
+
+
+def _composed(code: int) -> list[int]:
+    return [ord(char) for char in unicodedata.normalize("NFC", chr(code))]
+
+
+def _replacements() -> list[str]:
+    """Return what code points are replaced by that stay in no composed text."""
+    replaced = [code for code in range(0xC0, MAX_CODE_POINT + 1) if _composed(code) != [code]]
+    ideographs = [code for first, last in _IDEOGRAPHS for code in range(first, last + 1)]
+    targets = [0 if _composed(code) == [code] else _composed(code)[0] for code in ideographs]
+    rows = []
+    for code in sorted(set(replaced) - set(ideographs), key=lambda code: code % _PLANE):
+        parts = [int(part, 16) % _PLANE for part in unicodedata.decomposition(chr(code)).split()]
+        rows.append([code % _PLANE, *parts, *[0] * (2 - len(parts))])
+    high = [target >= _PLANE for target in targets]
+    return [
+        "/* Code points that composed texts do not have, without their plane, and the one or two that stand for each. */",
+        *(
+            _array("uint16_t", f"rvl_replaced{name}", (row[place] for row in rows))
+            for place, name in enumerate(("", "_firsts", "_seconds"))
+        ),
+        "/* The same of ideographs, 0 for one that stays, and a bit for each that stands for one of plane 2. */",
+        *(
+            f"#define RVL_{name}_IDEOGRAPHS {first:#x}u, {last:#x}u"
+            for name, (first, last) in zip(("LOW", "HIGH"), _IDEOGRAPHS, strict=True)
+        ),
+        _array("uint16_t", "rvl_ideographs", (target % _PLANE for target in targets)),
+        _array(
+            "uint8_t",
+            "rvl_ideograph_planes",
+            (sum(bit << at for at, bit in enumerate(high[start : start + 8])) for start in range(0, len(high), 8)),
+        ),
+    ]
+
+
+def _edges() -> list[str]:
+    """Return where the kinds of code points begin and end that condensing tells apart."""
+    digits = [code for code in range(_SINGLES_END) if unicodedata.decimal(chr(code), -1) == 0]
+    kinds = {
+        "MARKS": MARKS,
+        "PILED": PILED,
+        "SIGNS": SHOWN_SIGNS,
+        "SCRIPTS": SCRIPTS,
+        "DIGITS": [(code, code + 9) for code in digits],
+    }
+    edges, places = list[int](), [0]
+    for ranges in kinds.values():
+        for plane in range(2):
+            edges += [
+                edge % _PLANE
+                for first, last in ranges
+                for edge in (first, last + 1)
+                if first // _PLANE == plane
+            ]
+            places.append(len(edges))
+    return [
+        "/* Where ranges of code points begin, and end, by their kind and plane (rule 0). */",
+        *(f"#define RVL_{name} {2 * number}u" for number, name in enumerate(kinds)),
+        _array("uint16_t", "rvl_edge_places", places),
+        _array("uint16_t", "rvl_edges", edges),
     ]
 
 

@@ -4,7 +4,7 @@ import ctypes
 import functools
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +40,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rvl_slots": (ctypes.c_uint32, [_Pointer]),
     "rvl_slot_length": (ctypes.c_uint32, [_Pointer]),
     "rvl_many": (None, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
-    "rvl_embed": (None, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
+    "rvl_embed_many": (None, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_meaning": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer]),
     "rvl_words": (ctypes.c_uint32, [_Pointer, _Pointer, ctypes.c_size_t, _Pointer, _Pointer]),
     "rvl_read": (ctypes.c_size_t, [_Pointer, _Pointer, _Pointer, ctypes.c_size_t, _Pointer, _Pointer, _Pointer]),
@@ -73,7 +73,7 @@ def load_library(path: Path) -> ctypes.CDLL:
 
 
 Texts = Sequence[str] | Ints
-"""Composed texts, or rows of code points, int32 `[texts, max_chars]`: any integers, as a .tflite takes them."""
+"""What `windows.read_text` returns, or rows of code points, int32 `[texts, max_chars]`: any integers, as a .tflite takes them."""
 
 
 class NativeEngine:
@@ -106,21 +106,21 @@ class NativeEngine:
 
     def probabilities(self, texts: Texts) -> Floats:
         """Return the probabilities, float32 `[texts, classes]`."""
+        return self._answers(self._library.rvl_many, texts, self._sizes["labels"])
+
+    def embeddings(self, texts: Texts) -> Floats:
+        """Return the embeddings of texts, float32 `[texts, dimension]`."""
+        return self._answers(self._library.rvl_embed_many, texts, self._sizes["dimension"])
+
+    def _answers(self, function: Callable[..., None], texts: Texts, width: int) -> Floats:
         # One call for all texts, and bytes, which ctypes passes as they are: each array would cost as much as a short text.
         if isinstance(texts, np.ndarray):
             codes, lengths = texts.tobytes(), [texts.shape[1]] * len(texts)
         else:
             codes, lengths = _encoded("".join(texts)), list(map(len, texts))
         ends = array("I", accumulate(lengths)).tobytes()
-        found = np.empty((len(texts), self._sizes["labels"]), np.float32)
-        self._library.rvl_many(self._engine, codes, ends, len(texts), found.ctypes.data)
-        return found
-
-    def embeddings(self, texts: Texts) -> Floats:
-        """Return the embeddings of texts, float32 `[texts, dimension]`."""
-        found = np.zeros((len(texts), self._sizes["dimension"]), np.float32)
-        for row, (codes, size) in zip(found, _codes(texts), strict=True):
-            self._library.rvl_embed(self._engine, codes, size, row.ctypes.data)
+        found = np.empty((len(texts), width), np.float32)
+        function(self._engine, codes, ends, len(texts), found.ctypes.data)
         return found
 
     def meanings(self, texts: Texts) -> Floats:
@@ -147,7 +147,7 @@ def _codes(texts: Texts) -> Iterator[tuple[bytes, int]]:
 
 
 def normal_forms(texts: Sequence[str], config: EncoderConfig) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Return the normal forms of composed texts, one after the other, and how many code points each has, int64 `[texts]`.
+    """Return the normal forms of texts that `windows.read_text` returned, one after the other, and how many code points each has, int64 `[texts]`.
 
     Runs of characters are left, with one 0 behind each. Invisible characters are dropped, and scripts without spaces have a rule.
     """

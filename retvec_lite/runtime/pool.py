@@ -39,7 +39,7 @@ class Runs(Protocol):
     """What answers texts: `Engine`, `NativeEngine`, `IsolatedEngine` and the reference."""
 
     def probabilities(self, texts: list[str], /) -> Floats:
-        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+        """Return the probabilities of texts that were read (`windows.read_text`), float32 `[texts, classes]`."""
 
     def embeddings(self, texts: list[str], /) -> Floats:
         """Return their embeddings, float32 `[texts, dimension]`."""

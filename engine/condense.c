@@ -1,0 +1,121 @@
+/* What a person sees of a text (rules 0c to 0e): code points as they are read become a shorter text, of which windows are cut. */
+
+enum { MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3, LEAST_SPREAD = 4, WIDEST = MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS };
+
+static int is_of_script(uint32_t letter, uint32_t mark) {
+  const uint32_t script = edges_up_to(RVL_SCRIPTS, mark);
+  return letter >> 7 == mark >> 7 || (script & 1 && letter >> 16 == mark >> 16 && script == edges_up_to(RVL_SCRIPTS, letter));
+}
+
+/* What is shown of a text, and how it ends: the last code point and how often it stands there, and how many separators. */
+typedef struct {
+  uint32_t *chars;
+  uint32_t limit, count, last, alike, blanks;
+} shown;
+
+/* Add a code point unless it repeats those before it too often (0d). */
+static void show(shown *text, uint32_t code) {
+  const int is_blank = is_separator(code);
+  text->alike = code == text->last ? text->alike + 1 : 1;
+  text->last = code;
+  if (!is_blank && text->alike > MOST_ALIKE) return;
+  text->blanks = is_blank ? text->blanks + 1 : 0;
+  if (text->blanks <= MOST_BLANKS && text->count < text->limit) text->chars[text->count++] = code;
+}
+
+/* Read a text without what is invisible, foreign marks and repeats (0c and 0d), up to `limit` code points; returns how many there are. From
+ * the second sign of a gap on, what is in it waits: of more than three signs, only the first is left. */
+static uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
+  shown text = {.chars = chars, .limit = limit};
+  uint32_t waiting[MOST_SIGNS * (1 + MOST_BLANKS)], count = 0, letter = 0, marks = 0, signs = 0, blanks = 0, code, n;
+  while (text.count < limit && next(source, &code)) {
+    const uint32_t flags = flags_of(code);
+    if (flags & RVL_IGNORED) continue;
+    if (is_a(RVL_MARKS, code)) {
+      if (!letter || !is_of_script(letter, code) || ++marks > MOST_MARKS) continue;
+    } else {
+      letter = code;
+      marks = 0;
+    }
+    if (flags & RVL_SEPARATOR) {
+      if (!count)
+        show(&text, code);
+      else if (blanks++ < MOST_BLANKS)
+        waiting[count++] = code;
+    } else if (is_sign(code)) {
+      blanks = 0;
+      if (++signs == 1)
+        show(&text, code);
+      else if (signs <= MOST_SIGNS)
+        waiting[count++] = code;
+      for (n = 0; n < count && signs > MOST_SIGNS; n++)
+        if (is_separator(waiting[n])) show(&text, waiting[n]);
+      if (signs > MOST_SIGNS) count = 0;
+    } else {
+      for (n = 0; n < count; n++) show(&text, waiting[n]);
+      count = signs = 0;
+      show(&text, code);
+    }
+  }
+  for (n = 0; n < count; n++) show(&text, waiting[n]);
+  return text.count;
+}
+
+/* Whether a letter or digit, which follows a gap or begins the text, stands alone (0e). */
+static int stands_alone(const uint32_t *chars, uint32_t count, uint32_t place) {
+  const uint32_t code = chars[place];
+  return (code < 0x1100 || in_range(code, 0x1E00, 0x1FFF)) && !in_gap(code) && !is_a(RVL_MARKS, code) &&
+         (place + 1 == count || in_gap(chars[place + 1]));
+}
+
+/* The kind of a gap, 0 where there is none: how wide it is, and whether there is a sign in it. */
+static uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, uint32_t *end) {
+  uint32_t signs = 0;
+  for (*end = start; *end < count && in_gap(chars[*end]); ++*end) signs |= !is_separator(chars[*end]);
+  return 2 * (*end - start < WIDEST ? *end - start : WIDEST) + signs;
+}
+
+/* Join single letters with gaps between them, where there are enough, and write them from `kept` on. Returns where they end, and makes `kept`
+ * the place behind what was written. */
+static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, uint32_t *kept) {
+  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_a(RVL_DIGITS, chars[start]), inside = 0, end = start + 1, place, kind;
+  while ((kind = gap_kind(chars, count, end, &place)) && place < count && stands_alone(chars, count, place)) {
+    counts[kind]++;
+    letters += !is_a(RVL_DIGITS, chars[place]);
+    end = place + 1;
+  }
+  for (place = start + 1; place < end; place++) {
+    kind = gap_kind(chars, count, place, &place);
+    if (counts[kind] > counts[inside]) inside = kind;
+  }
+  for (place = start; place < end; place++) {
+    if (letters >= LEAST_SPREAD && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
+    chars[(*kept)++] = chars[place];
+  }
+  return end;
+}
+
+/* Rule 0e for the code points in `chars`: join spread words, and leave one separator of several; returns how many are left. */
+static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
+  uint32_t place = 0, kept = 0, left = 0;
+  int begins = 1;
+  while (place < count) {
+    if (begins && stands_alone(chars, count, place)) {
+      place = join_singles(chars, count, place, &kept);
+      begins = 0;
+    } else {
+      begins = in_gap(chars[place]);
+      chars[kept++] = chars[place++];
+    }
+  }
+  for (place = 0; place < kept; place++)
+    if (!is_separator(chars[place]) || (left && !is_separator(chars[left - 1]))) chars[left++] = chars[place];
+  while (left && is_separator(chars[left - 1])) left--;
+  return left;
+}
+
+/* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. */
+static uint32_t condense(reader source, uint32_t *chars, uint32_t limit) {
+  source.composes = source.condenses = 1;
+  return close_gaps(chars, read_shown(&source, chars, limit));
+}
