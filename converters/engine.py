@@ -34,6 +34,7 @@ from retvec_lite.runtime.retvec_file import (
     SETTINGS,
     Layer,
     check_sum,
+    decision_numbers,
     decision_settings,
     labels_section,
     ngram_settings,
@@ -246,15 +247,14 @@ def check_model(model: TrainedModel) -> None:
 
 def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any]) -> bytes:
     """Return the file of a classifier that `check_model` passed, under a recipe with integer weights; the same bytes each time."""
-    decision = model.decision
+    numbers = decision_numbers(model.decision, model.encoder)
     sections = {
         "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
         "labels": labels_section(model.labels),
-        "numbers": struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power),
-        "characters_known": ranges_of(decision.characters),
+        "numbers": numbers.pop("numbers"),
+        "characters_known": ranges_of(model.decision.characters),
+        **numbers,
     }
-    if decision.thresholds is not None:
-        sections["thresholds"] = struct.pack(f"<{len(decision.thresholds)}d", *decision.thresholds)
     sections |= {name: _layer(model.weights, name, recipe).to_bytes() for name in layer_names(model)}
     for block in range(_blocks(model.head)):
         name = f"head/block_{block}/depthwise"

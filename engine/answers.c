@@ -6,12 +6,6 @@ const char *rvl_label(const rvl *engine, uint32_t label) {
   return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : 0;
 }
 
-uint32_t rvl_read_limit(const rvl *engine) {
-  const uint32_t most = engine->settings[MAX_CHARS], windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
-  if (engine->settings[CONTRACT] == 1) return most;
-  return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
-}
-
 uint32_t rvl_word_dimension(const rvl *engine) {
   if (engine->settings[HEAD] == NGRAMS) return 0;
   return engine->settings[HAS_EMBEDDING] ? (uint32_t)engine->embedding[2].outputs : engine->settings[WORD_LENGTH] * BITS;
@@ -83,76 +77,60 @@ static uint32_t best_of(const rvl *engine, const float *probabilities) {
 
 /* --- All windows --- */
 
-/* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
-static uint32_t window_end(const rvl *engine, uint32_t left) {
-  const uint32_t most = engine->settings[MAX_CHARS], windows = (left + most - 1) / most, length = (left + windows - 1) / windows;
-  uint32_t end = length, first = 0, tries = most - (most + 1) / 2 + 1;
-  for (; tries; tries--, end = end < length ? end - 1 : end < most ? end + 1 : length - 1) {
-    const uint32_t before = engine->text.chars[end - 1];
-    if (!is_separator(engine->text.chars[end])) continue;
-    if (before == '.' || before == '!' || before == '?') return end;
-    if (!first) first = end;
+/* Whether a code point is a letter or digit of the training texts. */
+static int is_known_character(const rvl *engine, uint32_t code) {
+  size_t low = 0, high = engine->known_ranges;
+  while (low < high) {
+    const size_t half = (low + high) / 2;
+    if (code < read32(engine->known + 8 * half))
+      high = half;
+    else if (code > read32(engine->known + 8 * half + 4))
+      low = half + 1;
+    else
+      return 1;
   }
-  return first ? first : length;
+  return !engine->known_ranges; /* without any, all are */
 }
 
-/* What is done with each window. */
-typedef void (*window_task)(rvl *engine, uint32_t count);
+/* A probability that is not rounded to 0. */
+static double above_zero(float probability) { return probability > 1.1754943508222875e-38f ? probability : 1.1754943508222875e-38; }
 
-static void add_answers(rvl *engine, uint32_t count) {
+/* How much a window counts, by its answers: the contract's "Long texts", 2. */
+static double weight_of(const rvl *engine) {
+  const uint32_t labels = engine->settings[LABELS];
+  double sum = 0.0;
   uint32_t n;
+  if (engine->settings[CONTRACT] < 3) {
+    sum = above_zero(engine->answers[best_of(engine, engine->answers)]);
+    sum *= sum;
+    return sum * sum;
+  }
+  for (n = 0; n < labels; n++) {
+    const double found = above_zero(engine->answers[n]);
+    if (n + 1 != engine->settings[UNKNOWN_LABEL]) sum += found * log_of(engine->shares ? found / engine->shares[n] : found * labels);
+  }
+  return exp_of(sum);
+}
+
+static void add_answers(rvl *engine, uint32_t count, int is_only) {
+  const uint32_t labels = engine->settings[LABELS];
+  uint32_t n, is_read = engine->settings[CONTRACT] < 3;
   double weight;
+  for (n = 0; n < count && !is_read; n++) is_read = (uint32_t)is_known_character(engine, engine->text.chars[n]);
+  /* Windows without anything to read count as long as there are no others. */
+  if (!is_read && engine->has_read) return;
+  for (n = 0; n < labels && is_read && !engine->has_read; n++) engine->totals[n] = engine->total_weight = 0.0;
+  engine->has_read |= (int)is_read;
   answer_window(engine, count);
-  if (engine->settings[MULTI_LABEL]) {
-    for (n = 0; n < engine->settings[LABELS]; n++)
-      if (engine->answers[n] > engine->totals[n]) engine->totals[n] = engine->answers[n];
-    return;
+  if (is_only) return;
+  weight = engine->settings[MULTI_LABEL] ? 1.0 : weight_of(engine);
+  for (n = 0; n < labels; n++) {
+    if (!engine->settings[MULTI_LABEL])
+      engine->totals[n] += weight * engine->answers[n];
+    else if (engine->answers[n] > engine->totals[n])
+      engine->totals[n] = engine->answers[n];
   }
-  weight = engine->answers[best_of(engine, engine->answers)];
-  if (weight < 1.1754943508222875e-38) weight = 1.1754943508222875e-38;
-  weight *= weight;
-  weight *= weight;
-  for (n = 0; n < engine->settings[LABELS]; n++) engine->totals[n] += weight * engine->answers[n];
   engine->total_weight += weight;
-}
-
-/* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
-static uint32_t fill(rvl *engine, reader *source) {
-  uint32_t count = 0;
-  while (count <= engine->settings[MAX_CHARS] && next(source, engine->text.chars + count)) count++;
-  return count;
-}
-
-/* Cut a text into windows; returns how many there are. */
-static uint32_t each_window(rvl *engine, reader source, window_task task) {
-  const uint32_t most = engine->settings[MAX_CHARS];
-  reader ahead = source;
-  uint32_t count = fill(engine, &ahead), code, place, left = 0, start = 0, windows = 1;
-  if (count <= most || engine->settings[CONTRACT] == 1) {
-    task(engine, count < most ? count : most);
-    return 1;
-  }
-  /* Leave out separators at both ends. */
-  for (ahead = source, place = 1; next(&ahead, &code); place++) {
-    if (is_separator(code)) continue;
-    if (!left) start = place - 1;
-    left = place;
-  }
-  left -= start;
-  while (start--) next(&source, &code);
-  for (; left > most; windows++) {
-    uint32_t end;
-    ahead = source;
-    fill(engine, &ahead);
-    end = window_end(engine, left);
-    for (place = 0; place < end; place++) next(&source, &code);
-    left -= end;
-    task(engine, end);
-    for (ahead = source; left && next(&ahead, &code) && is_separator(code); left--) next(&source, &code);
-  }
-  fill(engine, &source);
-  task(engine, left);
-  return windows;
 }
 
 static void answer(rvl *engine, reader source, float *probabilities) {
@@ -160,39 +138,10 @@ static void answer(rvl *engine, reader source, float *probabilities) {
   uint32_t n, windows;
   for (n = 0; n < engine->settings[LABELS]; n++) engine->totals[n] = 0.0;
   engine->total_weight = 0.0;
+  engine->has_read = 0;
   windows = each_window(engine, source, add_answers);
   for (n = 0; n < engine->settings[LABELS]; n++)
     probabilities[n] = windows == 1 ? engine->answers[n] : (float)(several ? engine->totals[n] : engine->totals[n] / engine->total_weight);
-}
-
-/* A text as an answer reads it: condensed, from version 3 of the contract on. */
-static reader read_by_contract(rvl *engine, reader source) {
-  if (engine->settings[CONTRACT] < 3) return source;
-  return read_text(engine->condensed, 0, condense(source, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
-}
-
-/* Code points, or UTF-8, as far as an answer reads them. */
-static reader read_all(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
-  const size_t limit = rvl_read_limit(engine), version = engine->settings[CONTRACT];
-  return read_by_contract(engine, read_text(codes, bytes, count, version > 2 ? MOST_GIVEN : bytes && version == 1 ? MOST_DECOMPOSED * limit : limit));
-}
-
-/* Write what is read of a text; returns how many code points that are. */
-static size_t write_read(const rvl *engine, reader source, uint32_t *out, size_t most) {
-  const size_t limit = rvl_read_limit(engine);
-  uint32_t code;
-  size_t count;
-  for (count = 0; count < limit && next(&source, &code); count++)
-    if (count < most) out[count] = code;
-  return count;
-}
-
-size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *out, size_t most) {
-  return write_read(engine, read_all(engine, codes, 0, count), out, most);
-}
-
-size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most) {
-  return write_read(engine, read_all(engine, 0, text, bytes), out, most);
 }
 
 void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities) {
@@ -216,20 +165,9 @@ void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t t
 /* Whether a text has a letter or digit of the training texts. */
 static int reads(const rvl *engine, reader source) {
   uint32_t code;
-  if (!engine->known_ranges) return 1;
-  while (next_given(&source.text, &code)) {
-    size_t low = 0, high = engine->known_ranges;
-    while (low < high) {
-      const size_t half = (low + high) / 2;
-      if (code < read32(engine->known + 8 * half))
-        high = half;
-      else if (code > read32(engine->known + 8 * half + 4))
-        low = half + 1;
-      else
-        return 1;
-    }
-  }
-  return 0;
+  int is_read = !engine->known_ranges;
+  while (!is_read && next_given(&source.text, &code)) is_read = is_known_character(engine, code);
+  return is_read;
 }
 
 /* Whether a text belongs to none of the labels. */
@@ -308,12 +246,13 @@ static const float *read_vector(rvl *engine, uint32_t words) {
 }
 
 /* Add the embedding of a window to `totals`: what `read_vector` says, scaled to length 1; with meaning, half of that, then the meaning. */
-static void add_embedding(rvl *engine, uint32_t count) {
+static void add_embedding(rvl *engine, uint32_t count, int is_only) {
   const int size = (int)read_dimension(engine);
   float meaning[DIMENSION];
   const float *vector;
   double square = 0.0, spelled, meant, length;
   int n;
+  (void)is_only;
   count = normalize(&engine->text, count);
   vector = read_vector(engine, cut_words(engine, count));
   for (n = 0; n < size; n++) square += (double)vector[n] * vector[n];

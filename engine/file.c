@@ -15,7 +15,7 @@ const char *rvl_message(int problem) { return problem >= 0 && problem < (int)COU
 
 /* Sections of the file. A section of another number below OPTIONAL is from a newer version, and needs it. */
 enum {
-  SECTION_SETTINGS = 1, SECTION_LABELS, SECTION_NUMBERS, SECTION_CHARACTERS_KNOWN, SECTION_THRESHOLDS,
+  SECTION_SETTINGS = 1, SECTION_LABELS, SECTION_NUMBERS, SECTION_CHARACTERS_KNOWN, SECTION_THRESHOLDS, SECTION_SHARES,
   SECTION_EMBEDDING = 16, /* to 18 */
   SECTION_WORD = 20, SECTION_REGION, SECTION_LOGITS, SECTION_VECTOR,
   SECTION_TABLE = 32, SECTION_CODES, SECTION_NGRAM_SCALES, SECTION_NGRAM_BIAS, SECTION_PROJECTION,
@@ -77,7 +77,7 @@ static uint64_t checksum(const uint8_t *bytes, uint32_t size) {
 }
 
 static int is_known(uint32_t kind) {
-  return in_range(kind, SECTION_SETTINGS, SECTION_THRESHOLDS) || in_range(kind, SECTION_EMBEDDING, SECTION_EMBEDDING + 2) ||
+  return in_range(kind, SECTION_SETTINGS, SECTION_SHARES) || in_range(kind, SECTION_EMBEDDING, SECTION_EMBEDDING + 2) ||
          in_range(kind, SECTION_WORD, SECTION_VECTOR) || in_range(kind, SECTION_TABLE, SECTION_PROJECTION) ||
          in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
@@ -244,7 +244,7 @@ static void read_labels(loader *file, rvl *engine) {
 
 static void read_decision(loader *file, rvl *engine) {
   const double *numbers = double_section(file, SECTION_NUMBERS, 2);
-  uint32_t size, range;
+  uint32_t size, range, label;
   if (file->problem) return;
   engine->threshold = numbers[0];
   engine->unknown_power = numbers[1];
@@ -253,6 +253,10 @@ static void read_decision(loader *file, rvl *engine) {
   for (range = 0; !damaged(file, size % 8 != 0) && range < size / 8; range++)
     damaged(file, read32(engine->known + 8 * range) > read32(engine->known + 8 * range + 4));
   if (engine->settings[MULTI_LABEL]) engine->thresholds = double_section(file, SECTION_THRESHOLDS, engine->settings[LABELS]);
+  if (!section(file, SECTION_SHARES, &size) || damaged(file, engine->settings[CONTRACT] < 3)) return;
+  engine->shares = double_section(file, SECTION_SHARES, engine->settings[LABELS]);
+  for (label = 0; !file->problem && engine->shares && label < engine->settings[LABELS]; label++)
+    damaged(file, !(engine->shares[label] > 0.0 && engine->shares[label] <= 1.0));
 }
 
 static void read_ngrams(loader *file, rvl *engine) {

@@ -77,7 +77,7 @@ struct rvl {
   const char *labels;
   const uint32_t *label_places;
   double threshold, unknown_power;
-  const double *thresholds;
+  const double *thresholds, *shares; /* of each label; no shares: all labels are as common */
   const uint8_t *known; /* ranges of code points: the letters and digits of the training texts */
   size_t known_ranges;
   dense_layer embedding[3], word, region, vector, logits, pointwise[MOST_BLOCKS]; /* a vector without outputs: none */
@@ -109,6 +109,7 @@ struct rvl {
   uint32_t *condensed; /* [rvl_read_limit], from version 3 of the contract on: what is read of a text */
   double *totals; /* [width] */
   double total_weight;
+  int has_read; /* whether a window had a known letter or digit */
   /* Words that were seen. */
   uint32_t cache_sets, clock;
   uint16_t *cache_keys; /* [cache_sets * WAYS][KEY] */

@@ -15,6 +15,7 @@
 #include "kernels.c"
 #include "network.c"
 #include "linear.c"
+#include "windows.c"
 #include "answers.c"
 #include "explain.c"
 #include "file.c"

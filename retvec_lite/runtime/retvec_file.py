@@ -47,6 +47,7 @@ SECTIONS: Final[Mapping[str, int]] = {
     "numbers": 3,
     "characters_known": 4,
     "thresholds": 5,
+    "shares": 6,
     "embedding/dense_0": 16,
     "embedding/dense_1": 17,
     "embedding/dense_2": 18,
@@ -285,6 +286,16 @@ def decision_settings(decision: Decision, labels: Sequence[str]) -> dict[str, in
     }
 
 
+def decision_numbers(decision: Decision, config: EncoderConfig) -> dict[str, bytes]:
+    """Return the sections of a decision's numbers, float64, by their names in `SECTIONS`; only files of version 3 of the contract have shares."""
+    lists = {
+        "numbers": (decision.threshold or 0.0, decision.unknown_power),
+        "thresholds": decision.thresholds or (),
+        "shares": (decision.shares or ()) if config.contract_version > 2 else (),
+    }
+    return {name: struct.pack(f"<{len(found)}d", *found) for name, found in lists.items() if found}
+
+
 def ngram_settings(ngrams: NgramConfig | None) -> dict[str, int]:
     """Return the settings of n-grams, by their names in `SETTINGS`."""
     names = ("buckets", "longest", "shortest", "codebooks", "rank", "plain_letters")
@@ -322,10 +333,10 @@ def disagreement(
     for name, value in told.items():
         if found[name] != value:
             return name
-    numbers = struct.pack("<2d", decision.threshold or 0.0, decision.unknown_power)
-    thresholds = struct.pack(f"<{len(decision.thresholds or ())}d", *(decision.thresholds or ()))
-    if (sections.get("numbers"), sections.get("thresholds", b"")) != (numbers, thresholds):
-        return "thresholds"
+    numbers = decision_numbers(decision, config)
+    for name in ("numbers", "thresholds", "shares"):
+        if sections.get(name, b"") != numbers.get(name, b""):
+            return name
     if sections.get("characters_known", b"") != ranges_of(decision.characters):
         return "characters"
     if _meaning(sections) != (meaning and meaning.to_dict()):

@@ -1,6 +1,5 @@
 """The engine against the NumPy reference: generated texts and numbers, every head and option."""
 
-import ctypes
 import random
 import unicodedata
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from contract_cases import code_points, padded
+from engine_calls import Calls
 from engine_cases import CASES, engine_of, file_of, own_weights
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.reference_network import linear_logits
 from retvec_lite.runtime.answers import explain
 from retvec_lite.runtime.native import NativeEngine
-from retvec_lite.windows import combine, cut_windows, mean_embedding, read_limit
+from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_embedding, read_limit, read_text
 
 MEANINGS = ["meaning", "meaning alone", "meaning of ngrams"]
 
@@ -136,47 +136,56 @@ def test_meaning_stands_behind_the_embedding(name: str, engines, weights) -> Non
         )
 
 
-@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "version 1", "meaning"])
-def test_long_texts_are_read_in_windows(name: str, engines) -> None:
+@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "version 1", "version 2", "meaning"])
+def test_long_texts_are_read_in_windows(name: str, engines, library: Path) -> None:
     model, engine, draw = CASES[name], engines[name], random.Random(3)
+    calls, known = Calls(library, engine), 0
     for length in (47, 48, 49, 97, 150, 700, 1700, 20_000):
         text = composed("".join(draw.choice("ab cd. e! f? é  \u3000我") for _ in range(length)), length)
+        # A part in which nothing is known.
+        text = text[: length // 2] + "我 " * (length // 3) + text[length // 2 :]
         windows = cut_windows(text, model.encoder)
         rows = engine.probabilities(windows)
-        right = combine(rows, model.labels, model.decision) if len(rows) > 1 else rows[0]
-        # All of it is passed, which the engine cuts as `read_limit` says.
-        np.testing.assert_allclose(engine.probabilities([text])[0], right, atol=1e-6, err_msg=f"{length}")
+        right = combine(rows, model.labels, model.decision, model.encoder, windows) if len(rows) > 1 else rows[0]
+        known += not all(map(model.decision.reads, windows))
+        # As it was given, the engine reads, cuts and combines it itself; so it does with what was read.
+        for found in (
+            engine.probabilities([read_text(text, model.encoder)])[0],
+            calls.probabilities(text),
+            calls.probabilities(text.encode()),
+        ):
+            np.testing.assert_allclose(found, right, atol=1e-6, err_msg=f"{length}")
         if len(windows) > 1:
             right = mean_embedding(np.stack([engine.embeddings([window])[0] for window in windows]))
-            np.testing.assert_allclose(engine.embeddings([text])[0], right, atol=1e-6)
+            np.testing.assert_allclose(engine.embeddings([read_text(text, model.encoder)])[0], right, atol=1e-6)
+            np.testing.assert_allclose(calls.embed(text), right, atol=1e-6)
+    assert known or not model.decision.characters
 
 
-class Span(ctypes.Structure):
-    """rvl_span."""
-
-    _fields_ = (("start", ctypes.c_uint32), ("end", ctypes.c_uint32), ("weight", ctypes.c_double))
-
-
-@pytest.mark.parametrize("name", ["cnn", "pool", "meaning", "ngrams"])
+@pytest.mark.parametrize("name", ["cnn", "pool", "meaning", "ngrams", "version 2"])
 def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_path: Path) -> None:
     engine, model = engine_of(file_of(name), tmp_path, library), CASES[name]
-    call = ctypes.CDLL(str(library)).rvl_explain
-    call.restype, call.argtypes = (
-        ctypes.c_size_t,
-        [*[ctypes.c_void_p] * 2, ctypes.c_size_t, ctypes.c_int32, *[ctypes.c_void_p] * 2],
-    )
-    spans = (Span * 4000)()
+    calls = Calls(library, engine)
     given = [golden.text for golden in golden_texts(model.encoder) if golden.text is not None]
+
+    def probabilities(texts: list[str]) -> np.ndarray:
+        return answer_in_windows(
+            engine.probabilities,
+            texts,
+            model.encoder,
+            lambda table, windows: combine(table, model.labels, model.decision, model.encoder, windows),
+        )
+
     for golden in (*given, *long_texts(model.encoder).values()):
-        text = unicodedata.normalize("NFC", golden)[: read_limit(model.encoder)]
+        text = golden if model.encoder.contract_version > 2 else unicodedata.normalize("NFC", golden)
+        text = text[: read_limit(model.encoder)]
         if any(unicodedata.category(char) != unicodedata.ucd_3_2_0.category(char) for char in text):
             continue  # the engine knows the marks of Unicode 3.2, as every Python does
-        right = explain(engine.probabilities, model.labels, text, None, model.encoder.max_chars)
-        codes = np.array([ord(char) for char in text], np.uint32)
-        count = call(engine._engine, codes.ctypes.data, codes.size, -1, spans, len(spans))
-        assert [(span.start, span.end) for span in spans[:count]] == [(span.start, span.end) for span in right.spans]
+        right = explain(probabilities, model.labels, text, None, model.encoder.max_chars)
+        found = calls.explain(text)
+        assert [span[:2] for span in found] == [(span.start, span.end) for span in right.spans]
         np.testing.assert_allclose(
-            [span.weight for span in spans[:count]], [span.weight for span in right.spans], atol=1e-6, err_msg=text
+            [span[2] for span in found], [span.weight for span in right.spans], atol=1e-6, err_msg=text
         )
 
 

@@ -102,7 +102,7 @@ def _twice(parts: Parts, draw: random.Random) -> bytes:
 
 def _absent(parts: Parts, draw: random.Random) -> None:
     # Without these a file is sound, if not the same.
-    optional = {"metadata", "characters_known"}
+    optional = {"metadata", "characters_known", "shares"}
     del parts[draw.choice([name for name in parts if name not in optional])]
 
 
@@ -205,7 +205,7 @@ def _floats(parts: Parts, draw: random.Random) -> None:
             if len(parts[name]) >= start + 4:
                 place = start + 4 * draw.randrange(min(80, (len(parts[name]) - start) // 4))
                 struct.pack_into("<f", parts[name], place, draw.choice(FLOATS))
-    for name in ("numbers", "thresholds"):
+    for name in ("numbers", "thresholds", "shares"):
         if draw.random() < 0.2 and len(parts.get(name, b"")) >= 8:
             struct.pack_into("<d", parts[name], 0, draw.choice((*FLOATS, 0.5, 1e300, -1.0)))
 

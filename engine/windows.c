@@ -1,0 +1,92 @@
+/* How far a text is read, and the windows that a long one is cut into: the contract's "Long texts", 1. */
+
+uint32_t rvl_read_limit(const rvl *engine) {
+  const uint32_t most = engine->settings[MAX_CHARS], windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
+  if (engine->settings[CONTRACT] == 1) return most;
+  return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
+}
+
+/* A text as an answer reads it: condensed, from version 3 of the contract on. */
+static reader read_by_contract(rvl *engine, reader source) {
+  if (engine->settings[CONTRACT] < 3) return source;
+  return read_text(engine->condensed, 0, condense(source, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
+}
+
+/* Code points, or UTF-8, as far as an answer reads them. */
+static reader read_all(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
+  const size_t limit = rvl_read_limit(engine), version = engine->settings[CONTRACT];
+  return read_by_contract(engine, read_text(codes, bytes, count, version > 2 ? MOST_GIVEN : bytes && version == 1 ? MOST_DECOMPOSED * limit : limit));
+}
+
+/* Write what is read of a text; returns how many code points that are. */
+static size_t write_read(const rvl *engine, reader source, uint32_t *out, size_t most) {
+  const size_t limit = rvl_read_limit(engine);
+  uint32_t code;
+  size_t count;
+  for (count = 0; count < limit && next(&source, &code); count++)
+    if (count < most) out[count] = code;
+  return count;
+}
+
+size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *out, size_t most) {
+  return write_read(engine, read_all(engine, codes, 0, count), out, most);
+}
+
+size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most) {
+  return write_read(engine, read_all(engine, 0, text, bytes), out, most);
+}
+
+/* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
+static uint32_t window_end(const rvl *engine, uint32_t left) {
+  const uint32_t most = engine->settings[MAX_CHARS], windows = (left + most - 1) / most, length = (left + windows - 1) / windows;
+  uint32_t end = length, first = 0, tries = most - (most + 1) / 2 + 1;
+  for (; tries; tries--, end = end < length ? end - 1 : end < most ? end + 1 : length - 1) {
+    const uint32_t before = engine->text.chars[end - 1];
+    if (!is_separator(engine->text.chars[end])) continue;
+    if (before == '.' || before == '!' || before == '?') return end;
+    if (!first) first = end;
+  }
+  return first ? first : length;
+}
+
+/* What is done with each window; whether it is the only one. */
+typedef void (*window_task)(rvl *engine, uint32_t count, int is_only);
+
+/* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
+static uint32_t fill(rvl *engine, reader *source) {
+  uint32_t count = 0;
+  while (count <= engine->settings[MAX_CHARS] && next(source, engine->text.chars + count)) count++;
+  return count;
+}
+
+/* Cut a text into windows; returns how many there are. */
+static uint32_t each_window(rvl *engine, reader source, window_task task) {
+  const uint32_t most = engine->settings[MAX_CHARS];
+  reader ahead = source;
+  uint32_t count = fill(engine, &ahead), code, place, left = 0, start = 0, windows = 1;
+  if (count <= most || engine->settings[CONTRACT] == 1) {
+    task(engine, count < most ? count : most, 1);
+    return 1;
+  }
+  /* Leave out separators at both ends. */
+  for (ahead = source, place = 1; next(&ahead, &code); place++) {
+    if (is_separator(code)) continue;
+    if (!left) start = place - 1;
+    left = place;
+  }
+  left -= start;
+  while (start--) next(&source, &code);
+  for (; left > most; windows++) {
+    uint32_t end;
+    ahead = source;
+    fill(engine, &ahead);
+    end = window_end(engine, left);
+    for (place = 0; place < end; place++) next(&source, &code);
+    left -= end;
+    task(engine, end, 0);
+    for (ahead = source; left && next(&ahead, &code) && is_separator(code); left--) next(&source, &code);
+  }
+  fill(engine, &source);
+  task(engine, left, windows == 1);
+  return windows;
+}
