@@ -307,12 +307,7 @@ def _edges() -> list[str]:
     edges, places = list[int](), [0]
     for ranges in kinds.values():
         for plane in range(2):
-            edges += [
-                edge % _PLANE
-                for first, last in ranges
-                for edge in (first, last + 1)
-                if first // _PLANE == plane
-            ]
+            edges += [edge % _PLANE for first, last in ranges for edge in (first, last + 1) if first // _PLANE == plane]
             places.append(len(edges))
     return [
         "/* Where ranges of code points begin, and end, by their kind and plane (rule 0). */",

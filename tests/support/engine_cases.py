@@ -53,9 +53,7 @@ def _cases() -> dict[str, TrainedModel]:
     cases["meaning"] = dataclasses.replace(
         cases["meaning"], decision=Decision(characters="abcde", shares=(0.7, 0.2, 0.1))
     )
-    cases["version 2"] = dataclasses.replace(
-        cases["linear"], encoder=dataclasses.replace(SMALL, contract_version=2)
-    )
+    cases["version 2"] = dataclasses.replace(cases["linear"], encoder=dataclasses.replace(SMALL, contract_version=2))
     cases["pool"] = dataclasses.replace(cases["pool"], decision=Decision(thresholds=(0.3, 0.4, 0.5)))
     return cases
 

@@ -44,12 +44,22 @@ static void ask(rvl *engine, const item *text, int tells) {
   const uint32_t labels = rvl_labels(engine), slots = rvl_slots(engine) * rvl_slot_length(engine), size = rvl_dimension(engine), of_word = rvl_word_dimension(engine);
   float *found = malloc(labels * sizeof(float)), *vector = malloc((size + 1) * sizeof(float));
   float *vectors = malloc((size_t)rvl_slots(engine) * of_word * sizeof(float) + 4), meaning[64];
-  uint32_t *words = malloc((slots + 1) * sizeof(uint32_t)), *codes = malloc(text->size * sizeof(uint32_t) + 4), n;
+  uint32_t *words = malloc((slots + 1) * sizeof(uint32_t)), *codes = malloc(text->size * sizeof(uint32_t) + 4), *read, n, way;
   rvl_answer answers[3];
   rvl_span spans[8];
   size_t count;
   /* The bytes once as UTF-8, and once as if each were a code point. */
   for (n = 0; n < text->size; n++) codes[n] = (unsigned char)text->bytes[n] * (n % 7 == 3 ? 0x101u : 1u);
+  /* What is read of them, into just the room that there is. */
+  for (way = 0; way < 4; way++) {
+    size_t most = way < 2 ? (size_t)rvl_read_limit(engine) : text->size / 3;
+    if (most > 4 * text->size) most = 4 * text->size; /* no text grows more */
+    read = malloc(most * sizeof(uint32_t) + 1);
+    count = way % 2 ? rvl_condense(engine, codes, text->size, read, most) : rvl_condense_utf8(engine, text->bytes, text->size, read, most);
+    if (count > rvl_read_limit(engine) || (way < 2 && count > most)) abort();
+    add(read, (count < most ? count : most) * sizeof(uint32_t));
+    free(read);
+  }
   rvl_probabilities_utf8(engine, text->bytes, text->size, found);
   add(found, labels * sizeof(float));
   for (n = 0; tells && n < labels; n++) {
@@ -74,6 +84,10 @@ static void ask(rvl *engine, const item *text, int tells) {
   memset(vector, 0, (size + 1) * sizeof(float));
   rvl_embed(engine, codes, text->size, vector);
   add(vector, size * sizeof(float));
+  rvl_embed_many(engine, codes, &text->size, 1, vector);
+  add(vector, size * sizeof(float));
+  rvl_many(engine, codes, &text->size, 1, found);
+  add(found, labels * sizeof(float));
   add(meaning, rvl_meaning(engine, codes, text->size, meaning) * sizeof(float));
   count = size ? rvl_words(engine, codes, text->size, words, vectors) : 0;
   add(words, count * rvl_slot_length(engine) * 4);
@@ -144,7 +158,7 @@ static void read_as_training(const item *texts, int number) {
     start = ends[text];
   }
   for (way = 0; way < 42; way++) {
-    const rvl_rules rules = {1 + way % 2, way % 3 == 0, sizes[(way + 2) % 7]};
+    const rvl_rules rules = {1 + way / 3 % 3, way % 3 == 0, sizes[(way + 2) % 7]};
     const uint32_t read = rules.max_chars < longest ? rules.max_chars : longest;
     chars = malloc(((size_t)total + (size_t)number) * 4 + 1);
     flags = malloc((size_t)read * 2 + 1);

@@ -19,6 +19,29 @@ SANITIZERS = (
 """Options under which any finding ends the program. The parts of an engine's block are guarded from each other."""
 
 
+MARKUP = (
+    ("<b>", "</p >", "<a href=", "<!--", "-->", ">", "<", "&amp;", "&#65;", "&#x1F600;", "&#", ";", "&"),
+    ("%20", "%C3%A9", "%F0%9F%98%80", "%", "\\u0041", "\\ud83d\\ude00", "\\u", "C3", "9" * 17),
+    ("[", "](", ")", "](a)", "*", "**", "_", "~~", "`", " ", "a"),
+    (
+        "a",
+        "б",
+        "\u05b0",
+        "\u0485",
+        "\u093f",
+        "\U0001d165",
+        "\u0301",
+        "\u0344",
+        "\u1100",
+        "\u1161",
+        "\ufa32",
+        "\U0002f800",
+    ),
+    ("a ", "b-", "c . ", "1 ", "!!!!", "   ", "\u3000", "🙂"),
+)
+"""What condensing replaces or leaves out, whole and in parts."""
+
+
 def compile_driver(command: Sequence[str], to: Path, *options: str) -> Path:
     flags = ("-std=c99", "-g", "-ffp-contract=off", "-I", str(SOURCE.parent), *options)
     subprocess.run(
@@ -50,6 +73,7 @@ def texts(count: int, seed: int) -> list[bytes]:
         "สวัสดี ありがとう",
         "e\u0301a\u0323\u0302 각 क़",
         "🙂👩🏽‍🚀\u200b\u0336",
+        *MARKUP,
     )
     found = [
         b"",
