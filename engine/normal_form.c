@@ -78,7 +78,7 @@ static int is_latin_word(uint32_t any, uint32_t all) {
 }
 
 /* What a code point weighs where a text is taken for one of another script. */
-static int weight_of(const passage *text, uint32_t code, uint32_t flags) {
+static int script_weight(const passage *text, uint32_t code, uint32_t flags) {
   if (flags & RVL_LATIN) return 64;
   if (flags & RVL_OTHER) return text->contract > 2 ? -36 : -64;
   return text->contract < 3 || !(flags & RVL_LIKE) ? 0 : is_rare(code) ? 1 : -2;
@@ -90,7 +90,7 @@ static void replace_lookalikes(passage *text, uint32_t count) {
   int64_t balance = 0;
   int mixes = 0, text_is_latin;
   for (place = 0; place < count; place++) {
-    balance += weight_of(text, text->chars[place], text->flags[place]);
+    balance += script_weight(text, text->chars[place], text->flags[place]);
     replaced |= text->flags[place] & (RVL_OTHER | RVL_LIKE);
   }
   if (balance < 0 || !replaced) return;
