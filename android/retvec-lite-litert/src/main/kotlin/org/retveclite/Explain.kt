@@ -81,9 +81,9 @@ private fun scriptOf(point: Int): Script = when {
     isSeparator(point) -> Script.SEPARATOR
     point < 0x80 -> Script.SPACED
     Character.getType(point).toByte() in JOINS -> Script.JOINING
-    HAN.any { point in it } -> Script.HAN
-    KANA.any { point in it } -> Script.KANA
-    SEA.any { point in it } -> Script.SEA
+    kindsOf(point) and HAN != 0 -> Script.HAN
+    kindsOf(point) and KANA != 0 -> Script.KANA
+    kindsOf(point) and SEA != 0 -> Script.SEA
     else -> Script.SPACED
 }
 
@@ -93,16 +93,3 @@ private const val FEW = 2
 /** Types of what belongs to the character before it: marks, and invisible characters. */
 private val JOINS =
     setOf(Character.NON_SPACING_MARK, Character.COMBINING_SPACING_MARK, Character.ENCLOSING_MARK, Character.FORMAT)
-
-// The contract's scripts without spaces between words: Han, kana, and Thai, Lao, Myanmar and Khmer.
-private val HAN = listOf(
-    0x2E80..0x2FDF, 0x3005..0x3007, 0x3021..0x3029, 0x3038..0x303B,
-    0x3400..0x4DBF, 0x4E00..0x9FFF, 0xF900..0xFAFF, 0x20000..0x3FFFF,
-)
-private val KANA = listOf(
-    0x3031..0x3035, 0x303C..0x303C, 0x3040..0x30FA, 0x30FC..0x30FF,
-    0x31F0..0x31FF, 0xFF66..0xFF9F, 0x1AFF0..0x1B16F,
-)
-private val SEA = listOf(
-    0x0E00..0x0EFF, 0x1000..0x109F, 0x1780..0x17FF, 0x19E0..0x19FF, 0xA9E0..0xA9FF, 0xAA60..0xAA7F,
-)

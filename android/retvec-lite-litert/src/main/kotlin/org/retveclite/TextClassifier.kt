@@ -25,7 +25,7 @@ internal interface Engine : Closeable {
  *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
  * Labels and sizes come from the model. Open and call it off the main thread. Calls from several threads wait for each other. A call
- * allocates nothing but its result (and some 100 bytes to see whether other scripts than Latin are composed).
+ * allocates nothing but its result (and a copy of texts in other scripts than Latin, to see whether they are composed).
  */
 class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer) -> Engine) : Closeable {
     private val metadata = readMetadata(model)
@@ -52,7 +52,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     /** How many code points the model takes at once; a longer text is read in windows that end at words. */
     val maxChars: Int get() = full.maxChars
 
-    /** How many code points of a text are read; what lies behind them is not. */
+    /** How many code points of a text are read, of what a person sees of it; what lies behind them is not. */
     val readLimit: Int get() = windows.limit
 
     /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
@@ -107,7 +107,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
 
     /** Returns where in [labels] those of a text with these [probabilities] are, most probable first; see [predictAll]. */
     @Synchronized fun answers(text: CharSequence, probabilities: FloatArray): List<Int> {
-        if (characters.isNotEmpty() && !isReadable(text)) return emptyList()
+        if (characters.isNotEmpty() && !windows.hasAny(text, characters)) return emptyList()
         if (thresholds != null) {
             return labels.indices.filter { probabilities[it] >= thresholds[it] }.sortedByDescending { probabilities[it] }
         }
@@ -129,18 +129,6 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     }
 
     @Synchronized override fun close() = engine.close()
-
-    /** Whether any of the [characters] is in the text, as far as it is read. */
-    private fun isReadable(text: CharSequence): Boolean {
-        var at = 0
-        var left = readLimit
-        while (at < text.length && left-- > 0) {
-            val point = Character.codePointAt(text, at)
-            if (characters.binarySearch(point) >= 0) return true
-            at += Character.charCount(point)
-        }
-        return false
-    }
 
     private fun run(signature: Signature): FloatArray {
         windows.copyInto(signature.input)
@@ -193,7 +181,7 @@ private fun readMetadata(model: ByteBuffer): JSONObject = try {
     val json = JSONObject(String(zip.apply { while (nextEntry.name != "retvec_lite.json") continue }.readBytes()))
     expect(json.getString("format") == "retvec-lite") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
     val version = json.getInt("contract_version")
-    expect(version in 1..2) { "The model follows contract version $version, this class 1 and 2. Use both from one release." }
+    expect(version in 1..3) { "The model follows contract version $version, this class 1 to 3. Use both from one release." }
     check(json.getJSONArray("labels").length() > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
     val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
     val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")

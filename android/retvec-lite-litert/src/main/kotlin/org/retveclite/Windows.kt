@@ -10,8 +10,9 @@ import kotlin.math.sqrt
  * Call [read], then [next] until it returns false. Nothing is allocated but for the longest text so far.
  */
 internal class Windows(private val maxChars: Int, private val contractVersion: Int) {
-    /** How many code points of a text, as it is given, are read at most. */
+    /** How many code points of a text are read at most. */
     val limit: Int = if (contractVersion == 1) maxChars else maxOf(MOST_DECOMPOSED * maxChars, minOf(32 * maxChars, 16_384))
+    private val condensed = if (contractVersion > 2) Condensed(limit) else null
     private var points = IntArray(maxChars)
     private var at = 0
     private var end = 0
@@ -25,8 +26,41 @@ internal class Windows(private val maxChars: Int, private val contractVersion: I
     var blanks = 0
         private set
 
-    /** Reads the composed text, unpaired surrogates included: the graph cleans them. */
+    /** Reads a text: condensed, or up to contract version 2 its start, composed. */
     fun read(given: CharSequence) {
+        at = 0
+        isFirst = true
+        if (condensed == null) {
+            compose(given)
+        } else {
+            condensed.read(given)
+            points = condensed.points
+            end = condensed.count
+        }
+        if (end <= maxChars) return
+        while (end > 0 && isSeparator(points[end - 1])) end--
+        skip()
+    }
+
+    /** Whether one of some sorted code points is in what is read of a text, or up to contract version 2 in its start as it is given. */
+    fun hasAny(given: CharSequence, wanted: IntArray): Boolean {
+        if (condensed == null) {
+            var unit = 0
+            var left = limit
+            while (unit < given.length && left-- > 0) {
+                val point = Character.codePointAt(given, unit)
+                if (wanted.binarySearch(point) >= 0) return true
+                unit += Character.charCount(point)
+            }
+            return false
+        }
+        read(given)
+        for (index in at until end) if (wanted.binarySearch(points[index]) >= 0) return true
+        return false
+    }
+
+    /** Takes the start of a text, composed, unpaired surrogates included: the graph cleans them. */
+    private fun compose(given: CharSequence) {
         val most = maxOf(limit, MOST_DECOMPOSED * maxChars)
         val isLong = given.length > most && Character.codePointCount(given, 0, given.length) > most
         var stop = if (isLong) Character.offsetByCodePoints(given, 0, most) else given.length
@@ -36,17 +70,12 @@ internal class Windows(private val maxChars: Int, private val contractVersion: I
             stop = text.length
         }
         var unit = 0
-        at = 0
         end = 0
-        isFirst = true
         while (unit < stop && (contractVersion > 1 || end < maxChars)) {
             if (end == points.size) points = points.copyOf(2 * end)
             points[end] = Character.codePointAt(text, unit)
             unit += Character.charCount(points[end++])
         }
-        if (end <= maxChars) return
-        while (end > 0 && isSeparator(points[end - 1])) end--
-        skip()
     }
 
     /** Goes on to the next window; there is at least one. */
@@ -88,12 +117,6 @@ internal class Windows(private val maxChars: Int, private val contractVersion: I
         }
         return if (found == 0) length else found
     }
-}
-
-/** Whether words end here: at the padding, and at what has the property White_Space, as the contract says. */
-internal fun isSeparator(point: Int) = when (point) {
-    0, in 0x09..0x0D, 0x20, 0x85, 0xA0, 0x1680, in 0x2000..0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000 -> true
-    else -> false
 }
 
 private fun isSentenceEnd(point: Int) = point == '.'.code || point == '!'.code || point == '?'.code
