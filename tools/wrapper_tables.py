@@ -17,7 +17,7 @@ KINDS: Final[Mapping[str, Ranges]] = {
     "separator": tuple((code, code) for code in SEPARATING),
     "sign": SIGNS,
     "mark": MARKS,
-    "piled": PILED,
+    "piled": (*MARKS, *PILED),
     "ignored": IGNORED,
     "han": UNSPACED["han_piece"],
     "kana": UNSPACED["kana_piece"],

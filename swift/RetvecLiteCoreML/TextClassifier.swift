@@ -13,7 +13,7 @@ public final class TextClassifier {
     /// How many code points the model takes at once; a longer text is read in windows that end at words.
     public var maxChars: Int { windows.maxChars }
 
-    /// How many code points of a text are read; what lies behind them is not.
+    /// How many code points of a text are read, of what a person sees of it; what lies behind them is not.
     public var readLimit: Int { windows.limit }
 
     /// - Parameter name: the package in the app, without `.mlpackage`; Xcode compiles it to `.mlmodelc`.
@@ -36,10 +36,12 @@ public final class TextClassifier {
         }
         shape = input.shape
         let metadata = model.modelDescription.metadata[.creatorDefinedKey] as? [String: String]
-        windows = Windows(
-            maxChars: input.shape.reduce(1) { $0 * $1.intValue },
-            contractVersion: Int(metadata?["contract_version"] ?? "1") ?? 1
-        )
+        let version = Int(metadata?["contract_version"] ?? "1") ?? 1
+        guard (1...3).contains(version) else {
+            let problem = "The model follows contract version \(version), this class 1 to 3. Use both from one release."
+            throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: url.path, NSLocalizedDescriptionKey: problem])
+        }
+        windows = Windows(maxChars: input.shape.reduce(1) { $0 * $1.intValue }, contractVersion: version)
         labels = (try? JSONDecoder().decode([String].self, from: Data((metadata?["labels"] ?? "[]").utf8))) ?? []
         // Packages of earlier releases have none; `null` is none as well.
         decision = try? JSONDecoder().decode(Decision.self, from: Data((metadata?["decision"] ?? "null").utf8))
@@ -88,7 +90,7 @@ public final class TextClassifier {
     }
 
     private func answers(to text: String, _ probabilities: [String: Double]) -> [(label: String, probability: Double)] {
-        if let decision, !decision.reads(text.unicodeScalars.prefix(readLimit)) { return [] }
+        if let decision, !decision.reads(windows.decided(text)) { return [] }
         let all = labels.map { (label: $0, probability: probabilities[$0] ?? 0) }
         if let thresholds = decision?.thresholds {
             return zip(all, thresholds).filter { $0.0.probability >= $0.1 }.map { $0.0 }

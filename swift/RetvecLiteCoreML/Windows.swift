@@ -11,16 +11,26 @@ struct Windows {
     /// A composed character has at most so many code points in decomposed form.
     private static let mostDecomposed = 4
 
-    /// How many code points of a text, as it is given, are read at most.
+    /// How many code points of a text are read at most.
     var limit: Int {
         contractVersion == 1 ? maxChars : max(Self.mostDecomposed * maxChars, min(32 * maxChars, 16_384))
     }
 
-    /// Returns the code points of each window of the composed text (NFC); one for a text that fits.
-    func cut(_ text: String) -> [ArraySlice<Unicode.Scalar>] {
+    /// Returns what is read of a text: condensed, or up to contract version 2 its start, composed (NFC).
+    func read(_ text: String) -> [Unicode.Scalar] {
+        if contractVersion > 2 { return Condensed(text, limit: limit).points }
         let given = text.unicodeScalars.prefix(max(limit, Self.mostDecomposed * maxChars))
-        let composed = String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping
-        var rest = Array(composed.unicodeScalars)[...]
+        return Array(String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping.unicodeScalars)
+    }
+
+    /// Returns where known letters are looked for: in what is read, up to contract version 2 in the start of the text as it is given.
+    func decided(_ text: String) -> [Unicode.Scalar] {
+        contractVersion > 2 ? read(text) : Array(text.unicodeScalars.prefix(limit))
+    }
+
+    /// Returns the code points of each window; one for a text that fits.
+    func cut(_ text: String) -> [ArraySlice<Unicode.Scalar>] {
+        var rest = read(text)[...]
         if contractVersion == 1 || rest.count <= maxChars { return [rest.prefix(maxChars)] }
         while let last = rest.last, isSeparator(last) { rest.removeLast() }
         var windows: [ArraySlice<Unicode.Scalar>] = []
@@ -63,9 +73,4 @@ struct Windows {
         }
         return sums.mapValues { $0 / total }
     }
-}
-
-/// Whether words end here: at the padding, and at what has the property White_Space.
-func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value == 0 || scalar.properties.isWhitespace
 }

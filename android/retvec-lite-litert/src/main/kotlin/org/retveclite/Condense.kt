@@ -25,6 +25,9 @@ internal class Condensed(private val limit: Int) {
     /** How many of each sign of emphasis opened last, 0 if they have closed. */
     private val opened = IntArray(EMPHASIS.length)
 
+    /** How many gaps of each kind a spread word has: rule 0d leaves three signs in a gap, with three separators around each. */
+    private val gaps = IntArray(2 * (MOST_SIGNS + (MOST_SIGNS + 1) * MOST_SEPARATORS) + 2)
+
     /** Reads a text: rule 0. */
     fun read(given: CharSequence) {
         // What is read comes from the start of most texts; a longer start changes nothing but its last code points.
@@ -34,6 +37,7 @@ internal class Condensed(private val limit: Int) {
             readMarkup()
             compose()
             dropMarks()
+            dropSigns()
             dropRepeats()
             if (isAll || count >= limit + SPARE) break
             most *= 4
@@ -51,7 +55,7 @@ internal class Condensed(private val limit: Int) {
             if (count == points.size) points = points.copyOf(2 * count)
             val point = Character.codePointAt(given, unit)
             unit += Character.charCount(point)
-            points[count++] = if (point in 0xD800..0xDFFF) 0xFFFD else point
+            points[count++] = if (isScalar(point)) point else REPLACEMENT
         }
         return unit == given.length
     }
@@ -208,21 +212,34 @@ internal class Condensed(private val limit: Int) {
         }
     }
 
-    /** Rule 0d. */
+    /** Rule 0d, as far as signs go. */
+    private fun dropSigns() {
+        length = count
+        count = 0
+        var at = 0
+        while (at < length) {
+            val end = behindGap(at)
+            var signs = 0
+            for (place in at until end) if (isSign(points[place])) signs++
+            val most = if (signs > MOST_SIGNS) 1 else signs
+            signs = 0
+            for (place in at until end) if (!isSign(points[place]) || signs++ < most) points[count++] = points[place]
+            if (end < length) points[count++] = points[end]
+            at = end + 1
+        }
+    }
+
+    /** Rule 0d, as far as repeats go. */
     private fun dropRepeats() {
         var last = NOTHING
         var lastButOne = NOTHING
-        var signs = 0
         var separators = 0
         keep { point ->
-            val isSeparator = isSeparator(point)
-            if (!isSeparator && point == last && point == lastButOne) return@keep false
+            separators = if (isSeparator(point)) separators + 1 else 0
+            val isRepeat = separators == 0 && point == last && point == lastButOne
             lastButOne = last
             last = point
-            if (!isGap(point)) signs = 0
-            if (kindsOf(point) and SIGN != 0 && ++signs > MOST_SIGNS) return@keep false
-            separators = if (isSeparator) separators + 1 else 0
-            separators <= MOST_SEPARATORS
+            !isRepeat && separators <= MOST_SEPARATORS
         }
     }
 
@@ -238,41 +255,41 @@ internal class Condensed(private val limit: Int) {
 
     /** Reads the singles in a row from one on, joins them if they are a spread word, and returns where they end. */
     private fun joinFrom(start: Int): Int {
+        gaps.fill(0)
+        var letters = if (Character.isDigit(points[start])) 0 else 1
         var end = start + 1
-        var letters = 0
-        var gaps = 0
-        var signed = 0
-        var narrowest = Int.MAX_VALUE
-        var narrowestSigned = Int.MAX_VALUE
-        if (!Character.isDigit(points[start])) letters++
-        while (true) {
-            val next = behindGap(end)
-            if (next == length || !isSingle(next)) break
-            if (hasSign(end, next)) {
-                signed++
-                narrowestSigned = minOf(narrowestSigned, next - end)
-            } else {
-                narrowest = minOf(narrowest, next - end)
-            }
-            gaps++
+        var next = behindGap(end)
+        while (next < length && isSingle(next)) {
+            gaps[gap(end, next)]++
             if (!Character.isDigit(points[next])) letters++
             end = next + 1
+            next = behindGap(end)
         }
-        val isSigned = 2 * signed >= gaps
-        val width = if (isSigned) narrowestSigned else narrowest
-        val isSpread = letters > MOST_SIGNS
-        var at = start
-        while (at < end) {
-            if (isGap(points[at]) && isSpread) {
-                val next = behindGap(at)
-                if (hasSign(at, next) != isSigned || next - at != width) points[count++] = ' '.code
-                at = next
-            } else {
-                points[count++] = points[at++]
+        var commonest = 0
+        forEachGap(start, end) { gap, _ -> if (gaps[gap] > gaps[commonest]) commonest = gap }
+        points[count++] = points[start]
+        if (letters > MOST_SIGNS) {
+            forEachGap(start, end) { gap, single ->
+                if (gap != commonest) points[count++] = ' '.code
+                points[count++] = points[single]
             }
+        } else {
+            for (at in start + 1 until end) points[count++] = points[at]
         }
         return end
     }
+
+    private inline fun forEachGap(start: Int, end: Int, act: (gap: Int, single: Int) -> Unit) {
+        var at = start + 1
+        while (at < end) {
+            val next = behindGap(at)
+            act(gap(at, next), next)
+            at = next + 1
+        }
+    }
+
+    /** Returns the kind of a gap: how many code points it has, and whether a sign is among them. */
+    private fun gap(start: Int, end: Int): Int = 2 * (end - start) + if (every(start, end) { !isSign(it) }) 0 else 1
 
     /** Rule 0e, as far as separators go. */
     private fun narrowGaps() {
@@ -328,8 +345,6 @@ internal class Condensed(private val limit: Int) {
 
     private fun behindGap(start: Int): Int = behind(start, length) { isGap(it) }
 
-    private fun hasSign(start: Int, end: Int): Boolean = !every(start, end) { kindsOf(it) and SIGN == 0 }
-
     private fun isSingle(at: Int): Boolean {
         val point = points[at]
         return (point < 0x1100 || point in 0x1E00..0x1FFF) && kindsOf(point) and (SEPARATOR or SIGN or MARK) == 0 &&
@@ -337,10 +352,13 @@ internal class Condensed(private val limit: Int) {
     }
 }
 
+private fun isSign(point: Int): Boolean = kindsOf(point) and SIGN != 0
+
 private fun isGap(point: Int): Boolean = kindsOf(point) and (SEPARATOR or SIGN) != 0
 
-/** Whether composing surely leaves a code point as it is, whatever surrounds it: Latin letters, dashes, quotation marks, emoji. */
-private fun isComposed(point: Int): Boolean = point < 0x300 || point in 0x2010..0x2027 || point in 0x1F000..0x1FAFF
+/** Whether composing surely leaves a code point as it is among others like it: Latin letters, dashes, quotation marks, emoji. */
+private fun isComposed(point: Int): Boolean =
+    point < 0x300 || point in 0x2010..0x2027 || point in 0x1F000..0x1FAFF || point == REPLACEMENT
 
 private fun isScalar(point: Int): Boolean = point <= Character.MAX_CODE_POINT && point !in 0xD800..0xDFFF
 
@@ -363,6 +381,7 @@ private val NAMED = ENTITIES.split(' ').chunked(2).associate { (name, point) -> 
 private const val EMPHASIS = "*_`~"
 private const val NOTHING = -1
 private const val FIRST = 256
+private const val REPLACEMENT = 0xFFFD
 
 /** Code points of a text that are looked at. */
 private const val MOST_GIVEN = 1 shl 19

@@ -45,8 +45,11 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val unknownPower = decision.optDouble("unknown_power", 0.0)
     private val thresholds = decision.optJSONArray("thresholds")?.let { list -> DoubleArray(list.length(), list::getDouble) }
     private val characters = sorted(decision.optString("characters"))
-    private val windows = Windows(full.maxChars, metadata.getInt("contract_version"))
-    private val combined = Combined(labels.size, unknown, thresholds != null)
+    private val version = metadata.getInt("contract_version")
+    private val shares = decision.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) }
+        ?: DoubleArray(labels.size) { 1.0 / labels.size }
+    private val windows = Windows(full.maxChars, version)
+    private val combined = Combined(labels.size, unknown, thresholds != null, if (version > 2) shares else null)
     private val engine = start(model)
 
     /** How many code points the model takes at once; a longer text is read in windows that end at words. */
@@ -76,8 +79,8 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         val first = classifyWindow()
         if (windows.isLast) return first.copyInto(into)
         combined.clear()
-        combined.add(first)
-        while (windows.next()) combined.add(classifyWindow())
+        combined.add(first, windows.counts(characters))
+        while (windows.next()) combined.add(classifyWindow(), windows.counts(characters))
         return combined.copyInto(into)
     }
 

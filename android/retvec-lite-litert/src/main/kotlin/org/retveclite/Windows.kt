@@ -2,6 +2,8 @@ package org.retveclite
 
 import java.text.Normalizer
 import java.text.Normalizer.Form.NFC
+import kotlin.math.exp
+import kotlin.math.ln
 import kotlin.math.sqrt
 
 /**
@@ -42,20 +44,27 @@ internal class Windows(private val maxChars: Int, private val contractVersion: I
         skip()
     }
 
-    /** Whether one of some sorted code points is in what is read of a text, or up to contract version 2 in its start as it is given. */
+    /** Whether a text has one of some sorted code points, in what is read of it or, up to contract version 2, in its start as it is given. */
     fun hasAny(given: CharSequence, wanted: IntArray): Boolean {
-        if (condensed == null) {
-            var unit = 0
-            var left = limit
-            while (unit < given.length && left-- > 0) {
-                val point = Character.codePointAt(given, unit)
-                if (wanted.binarySearch(point) >= 0) return true
-                unit += Character.charCount(point)
-            }
-            return false
+        if (condensed != null) {
+            read(given)
+            return hasAny(wanted, at, end)
         }
-        read(given)
-        for (index in at until end) if (wanted.binarySearch(points[index]) >= 0) return true
+        var unit = 0
+        var left = limit
+        while (unit < given.length && left-- > 0) {
+            val point = Character.codePointAt(given, unit)
+            if (wanted.binarySearch(point) >= 0) return true
+            unit += Character.charCount(point)
+        }
+        return false
+    }
+
+    /** Whether the window counts: up to contract version 2, and if it has one of some sorted code points. */
+    fun counts(wanted: IntArray): Boolean = condensed == null || wanted.isEmpty() || hasAny(wanted, at, at + count)
+
+    private fun hasAny(wanted: IntArray, start: Int, end: Int): Boolean {
+        for (index in start until end) if (wanted.binarySearch(points[index]) >= 0) return true
         return false
     }
 
@@ -121,25 +130,45 @@ internal class Windows(private val maxChars: Int, private val contractVersion: I
 
 private fun isSentenceEnd(point: Int) = point == '.'.code || point == '!'.code || point == '?'.code
 
-/** What the windows of a text say together: "Combine" in docs/contract.md. [unknown] is the label that is never the best one. */
-internal class Combined(size: Int, private val unknown: Int, private val several: Boolean) {
+/**
+ * What the windows of a text say together: "Combine" in docs/contract.md. [unknown] is the label that is never the best one;
+ * [shares] are how common the labels are, null up to contract version 2.
+ */
+internal class Combined(size: Int, private val unknown: Int, private val several: Boolean, private val shares: DoubleArray?) {
     private val sums = DoubleArray(size)
     private var weights = 0.0
+    private var hasOneThatCounts = false
 
     fun clear() {
         sums.fill(0.0)
         weights = 0.0
+        hasOneThatCounts = false
     }
 
-    fun add(probabilities: FloatArray) {
-        var best = java.lang.Float.MIN_NORMAL.toDouble()
-        for (label in sums.indices) if (label != unknown) best = maxOf(best, probabilities[label].toDouble())
-        val weight = best * best * best * best
+    fun add(probabilities: FloatArray, counts: Boolean = true) {
+        if (counts != hasOneThatCounts) {
+            if (hasOneThatCounts) return
+            clear()
+            hasOneThatCounts = true
+        }
+        val weight = weight(probabilities)
         weights += weight
         for (label in sums.indices) {
             val value = probabilities[label].toDouble()
             sums[label] = if (several) maxOf(sums[label], value) else sums[label] + weight * value
         }
+    }
+
+    private fun weight(probabilities: FloatArray): Double {
+        var best = 0.0
+        var said = 0.0
+        for (label in sums.indices) {
+            if (label == unknown) continue
+            val value = maxOf(probabilities[label], java.lang.Float.MIN_NORMAL).toDouble()
+            best = maxOf(best, value)
+            if (shares != null) said += value * ln(value / shares[label])
+        }
+        return if (shares == null) best * best * best * best else exp(said)
     }
 
     fun copyInto(into: FloatArray): FloatArray {

@@ -10,8 +10,8 @@ import kotlin.math.ln
 class ExplainTest {
     private fun words(text: String, parts: List<Pair<Int, Int>>) = parts.map { (start, end) -> text.substring(start, end) }
 
-    private fun pretend(engine: FakeEngine) =
-        TextClassifier(ModelFile.with(ModelFile.json { put("contract_version", 2) }.toString())) { engine }
+    private fun pretend(engine: FakeEngine, version: Int = 3) =
+        TextClassifier(ModelFile.with(ModelFile.json { put("contract_version", version) }.toString())) { engine }
 
     @Test
     fun partsAreThoseOfPython() {
@@ -43,10 +43,18 @@ class ExplainTest {
 
     @Test
     fun onlyWhatTheModelReadsIsExplained() {
-        val classifier = pretend(FakeEngine())
-        val word = "x".repeat(classifier.readLimit / 2)
-        assertEquals(classifier.readLimit, classifier.explain("$word \uD83D\uDE00 $word").last().end - 1)
-        assertEquals(emptyList<Span>(), classifier.explain(""))
+        for (version in 2..3) {
+            val classifier = pretend(FakeEngine(), version)
+            val word = "x".repeat(classifier.readLimit / 2)
+            assertEquals(classifier.readLimit, classifier.explain("$word \uD83D\uDE00 $word").last().end - 1)
+            assertEquals(emptyList<Span>(), classifier.explain(""))
+        }
+    }
+
+    @Test
+    fun spansAreThoseOfTheTextAsItIsGiven() {
+        val text = "<b>wake</b>   m&#101; up"
+        assertEquals(listOf("<b>wake</b>", "m&#101;", "up"), pretend(FakeEngine()).explain(text, 0).map { text.substring(it.start, it.end) })
     }
 
     @Test

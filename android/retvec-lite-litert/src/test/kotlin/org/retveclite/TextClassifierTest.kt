@@ -9,6 +9,8 @@ import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Test
 import kotlin.concurrent.thread
+import kotlin.math.exp
+import kotlin.math.ln
 
 class TextClassifierTest {
     private val engine = FakeEngine()
@@ -36,7 +38,9 @@ class TextClassifierTest {
         val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
         val texts = golden.cases.filter { it.text != null }
         assertTrue(texts.size > 50)
-        val classifier = single(engine, ModelFile.json.getInt("contract_version"))
+        val version = ModelFile.json.getInt("contract_version")
+        assertEquals(version > 2, texts.any { it.name.endsWith(", condensed") })
+        val classifier = single(engine, version)
         for (case in texts) {
             classifier.classify(case.text!!)
             assertArrayEquals(case.name, case.codePoints.copyOf(maxChars), engine.input)
@@ -61,8 +65,14 @@ class TextClassifierTest {
     }
 
     @Test
+    fun aTextOfVersion3IsCondensed() {
+        single(engine, version = 3).classify(" f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now cafe\u0301 \uD83D")
+        assertArrayEquals("free money! now caf\u00e9 \uFFFD".codePoints().toArray().copyOf(maxChars), engine.input)
+    }
+
+    @Test
     fun aShortTextClearsALongerOne() {
-        val classifier = single(engine)
+        val classifier = single(engine, version = 3)
         classifier.classify("a long text with many words")
         classifier.classify("hi")
         assertArrayEquals(intArrayOf(0x68, 0x69).copyOf(maxChars), engine.input)
@@ -112,6 +122,26 @@ class TextClassifierTest {
     }
 
     @Test
+    fun windowsOfVersion3CountByWhatTheySay() {
+        // All labels are equally probable in each window: 1, 1, ... and then 2, 2, ...
+        val text = "word ".repeat(maxChars / 5) + "Where is my parcel?"
+        fun answer(shares: List<Double>?, characters: String): Double {
+            val decision = ModelFile.json.getJSONObject("decision").put("unknown_label", JSONObject.NULL).put("characters", characters)
+            val json = ModelFile.json { remove("signatures").also { put("contract_version", 3).put("decision", decision.put("shares", shares?.let(::JSONArray))) } }
+            return TextClassifier(ModelFile.with(json.toString())) { FakeEngine() }.use { it.classify(text).last().toDouble() }
+        }
+        val count = ModelFile.json.getJSONArray("labels").length()
+        fun expected(share: Double): Double {
+            val weights = (1..2).map { exp(count * it * ln(it / share)) }
+            return (weights[0] + 2 * weights[1]) / weights.sum()
+        }
+        assertEquals(expected(1.0 / count), answer(null, ""), 1e-5)
+        assertEquals(expected(0.9), answer(List(count) { 0.9 }, "ow"), 1e-5)
+        assertEquals("only the second window has a known letter", 2.0, answer(List(count) { 0.9 }, "?"), 0.0)
+        assertEquals("no window has one", expected(0.9), answer(List(count) { 0.9 }, "z"), 1e-5)
+    }
+
+    @Test
     fun theEmbeddingOfALongTextIsTheMeanOfItsWindows() {
         val vector = withSignatures(engine).embed("word ".repeat(maxChars / 2))
         assertEquals(3, engine.runs.size)
@@ -135,11 +165,11 @@ class TextClassifierTest {
     }
 
     /** Labels a, none and b with the given probabilities. */
-    private fun deciding(vararg probabilities: Float, decision: JSONObject.() -> Unit): TextClassifier {
+    private fun deciding(vararg probabilities: Float, version: Int = 2, decision: JSONObject.() -> Unit): TextClassifier {
         val fields = JSONObject().put("threshold", 0.5).put("unknown_label", "none").put("characters", "Aa\uD835\uDD38")
         val json = ModelFile.json {
             remove("signatures")
-            put("labels", JSONArray(listOf("a", "none", "b"))).put("contract_version", 2)
+            put("labels", JSONArray(listOf("a", "none", "b"))).put("contract_version", version)
             put("decision", fields.apply(decision))
         }
         val engine = object : Engine {
@@ -172,6 +202,13 @@ class TextClassifierTest {
     }
 
     @Test
+    fun knownLettersOfVersion3AreThoseOfTheCondensedText() {
+        val sure = deciding(0f, 0f, 1f, version = 3) {}
+        for (text in listOf("<a>?", "b", "bc ".repeat(16 * maxChars) + "a")) assertEquals(text, Prediction(null, 1f), sure.predict(text))
+        for (text in listOf("&#97;", "%41", " .".repeat(32 * maxChars) + "a")) assertEquals(text, Prediction("b", 1f), sure.predict(text))
+    }
+
+    @Test
     fun aTextHasEveryLabelThatReachesItsThreshold() {
         fun several(vararg probabilities: Float) = deciding(*probabilities) {
             put("threshold", JSONObject.NULL).put("unknown_label", JSONObject.NULL).put("thresholds", JSONArray(listOf(0.5, 0.25, 0.75)))
@@ -197,9 +234,12 @@ class TextClassifierTest {
     @Test
     fun aCallAllocatesNothingWhenGivenAnArray() {
         engine.isRecording = false
-        val classifier = single(engine)
+        for (version in 2..3) allocatesNothing(single(engine, version))
+    }
+
+    private fun allocatesNothing(classifier: TextClassifier) {
         val into = FloatArray(classifier.labels.size)
-        val texts = listOf("short", "\uD83D\uDE00 and unpaired \uD83D", "word ".repeat(3_000))
+        val texts = listOf("short f.r.e.e!!!!", "\uD83D\uDE00 and unpaired \uD83D", "word ".repeat(3_000))
         // Use reflection: Gradle compiles unit tests against android.jar, which has no java.lang.management.
         val bean = Class.forName("java.lang.management.ManagementFactory").getMethod("getThreadMXBean").invoke(null)
         val counter = Class.forName("com.sun.management.ThreadMXBean")

@@ -41,8 +41,8 @@ class UnsupportedModelTest {
 
     @Test
     fun aNewerContract() {
-        val json = ModelFile.json { put("contract_version", 3).put("model_sha256", "whatever a newer contract does with it") }
-        refused(ModelFile.with(json.toString()), "contract version 3", "1 and 2")
+        val json = ModelFile.json { put("contract_version", 4).put("model_sha256", "whatever a newer contract does with it") }
+        refused(ModelFile.with(json.toString()), "contract version 4", "1 to 3")
     }
 
     @Test

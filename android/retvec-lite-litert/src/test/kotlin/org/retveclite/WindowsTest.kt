@@ -19,7 +19,7 @@ class WindowsTest {
 
     private fun windows(text: String, maxChars: Int, version: Int = 2): List<String> {
         val windows = Windows(maxChars, version)
-        windows.read("a text before that is longer than this one ".repeat(9))
+        windows.read("a text before that is longer than <b>this</b> one ".repeat(9))
         windows.read(text)
         return generateSequence {
             if (!windows.next()) return@generateSequence null
@@ -47,13 +47,20 @@ class WindowsTest {
     }
 
     @Test
+    fun version3CutsWhatIsLeftOfAText() {
+        assertEquals(listOf("Hello again!", "Where is my parcel?"), windows("<p>Hello  again!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20, version = 3))
+    }
+
+    @Test
     fun probabilitiesAreCombinedAsInPython() {
         for (case in each("combine", JSONArray::getJSONObject)) {
             val expected = case.getJSONArray("text").floats()
-            val combined = Combined(expected.size, case.optInt("unknown", -1), case.getBoolean("several"))
+            val shares = case.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) }
+            val combined = Combined(expected.size, case.optInt("unknown", -1), case.getBoolean("several"), shares)
             combined.add(floatArrayOf(9f, 9f, 9f))
             combined.clear()
-            for (row in case.getJSONArray("windows").let { list -> List(list.length(), list::getJSONArray) }) combined.add(row.floats())
+            val rows = case.getJSONArray("windows")
+            for (row in 0 until rows.length()) combined.add(rows.getJSONArray(row).floats(), case.optJSONArray("counts")?.getBoolean(row) ?: true)
             assertArrayEquals(case.toString(), expected, combined.copyInto(FloatArray(expected.size)), 1e-6f)
         }
     }
