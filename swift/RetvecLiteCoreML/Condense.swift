@@ -30,6 +30,7 @@ struct Condensed {
             readMarkup()
             compose()
             dropMarks()
+            dropSigns()
             dropRepeats()
             if isAll || points.count >= limit + Self.spare { break }
             most *= 4
@@ -192,20 +193,47 @@ struct Condensed {
         }
     }
 
-    /// Rule 0d.
+    /// Rule 0d, as far as signs go.
+    private mutating func dropSigns() {
+        var left: [Unicode.Scalar] = []
+        var at = 0
+        while at < points.count {
+            let end = behind(at, most: points.count, isGap)
+            // A gap without its separators: its rows of signs.
+            let rows = points[at..<end].split(whereSeparator: isSeparator).count
+            var row = 0
+            while at < end {
+                let next = behind(at, most: end - at, isSign)
+                if next == at {
+                    left.append(points[at])
+                    at += 1
+                    continue
+                }
+                row += 1
+                if row == 1 || rows <= Self.mostSigns {
+                    left += points[at..<(next - at > Self.mostSigns ? at + 1 : next)]
+                }
+                at = next
+            }
+            if at < points.count {
+                left.append(points[at])
+                at += 1
+            }
+        }
+        points = left
+    }
+
+    /// Rule 0d, as far as repeats go.
     private mutating func dropRepeats() {
         var last: Unicode.Scalar?
         var lastButOne: Unicode.Scalar?
-        var signs = 0
         var separators = 0
         points = points.filter { scalar in
-            if !isSeparator(scalar), last == scalar, lastButOne == scalar { return false }
+            separators = isSeparator(scalar) ? separators + 1 : 0
+            let isRepeat = separators == 0 && last == scalar && lastButOne == scalar
             lastButOne = last
             last = scalar
-            signs = isSign(scalar) ? signs + 1 : isSeparator(scalar) ? signs : 0
-            if isSign(scalar), signs > Self.mostSigns { return false }
-            separators = isSeparator(scalar) ? separators + 1 : 0
-            return separators <= 3
+            return !isRepeat && separators <= 3
         }
     }
 
@@ -236,16 +264,17 @@ struct Condensed {
         }
         let singles = [start] + gaps.map { $0.upperBound }
         let letters = singles.filter { points[$0].properties.generalCategory != .decimalNumber }
-        guard letters.count > Self.mostSigns else {
+        // A gap's kind: how many code points it has, and whether there is a sign among them.
+        let shapes = gaps.map { 2 * $0.count + (points[$0].contains(where: isSign) ? 1 : 0) }
+        let counts = Dictionary(shapes.map { ($0, 1) }, uniquingKeysWith: +)
+        let most = counts.values.max() ?? 0
+        guard letters.count > Self.mostSigns, most >= 3, let commonest = shapes.first(where: { counts[$0] == most }) else {
             joined += points[start..<end]
             return end
         }
-        let signed = gaps.map { points[$0].contains(where: isSign) }
-        let isSigned = 2 * signed.filter { $0 }.count >= gaps.count
-        let width = zip(gaps, signed).filter { $0.1 == isSigned }.map { $0.0.count }.min()
         joined.append(points[start])
-        for (gap, hasSign) in zip(gaps, signed) {
-            if hasSign != isSigned || gap.count != width { joined.append(" ") }
+        for (gap, shape) in zip(gaps, shapes) {
+            if shape != commonest { joined.append(" ") }
             joined.append(points[gap.upperBound])
         }
         return end

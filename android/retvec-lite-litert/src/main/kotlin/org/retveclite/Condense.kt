@@ -25,8 +25,8 @@ internal class Condensed(private val limit: Int) {
     /** How many of each sign of emphasis opened last, 0 if they have closed. */
     private val opened = IntArray(EMPHASIS.length)
 
-    /** How many gaps of each kind a spread word has: rule 0d leaves three signs in a gap, with three separators around each. */
-    private val gaps = IntArray(2 * (MOST_SIGNS + (MOST_SIGNS + 1) * MOST_SEPARATORS) + 2)
+    /** How many gaps of each kind a spread word has: rule 0d leaves three rows of three signs in a gap, with three separators around each. */
+    private val gaps = IntArray(2 * (MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_SEPARATORS) + 2)
 
     /** Reads a text: rule 0. */
     fun read(given: CharSequence) {
@@ -219,14 +219,27 @@ internal class Condensed(private val limit: Int) {
         var at = 0
         while (at < length) {
             val end = behindGap(at)
-            var signs = 0
-            for (place in at until end) if (isSign(points[place])) signs++
-            val most = if (signs > MOST_SIGNS) 1 else signs
-            signs = 0
-            for (place in at until end) if (!isSign(points[place]) || signs++ < most) points[count++] = points[place]
-            if (end < length) points[count++] = points[end]
-            at = end + 1
+            val most = if (rows(at, end) > MOST_SIGNS) 1 else MOST_SIGNS
+            var rows = 0
+            while (at < end) {
+                val next = behind(at, end - at) { isSign(it) }
+                if (next == at) {
+                    points[count++] = points[at++]
+                    continue
+                }
+                val kept = if (++rows > most) at else if (next - at > MOST_SIGNS) at + 1 else next
+                for (place in at until kept) points[count++] = points[place]
+                at = next
+            }
+            if (at < length) points[count++] = points[at++]
         }
+    }
+
+    /** Returns how many rows of signs there are in a gap. */
+    private fun rows(start: Int, end: Int): Int {
+        var rows = 0
+        for (at in start until end) if (isSign(points[at]) && (at == start || isSeparator(points[at - 1]))) rows++
+        return rows
     }
 
     /** Rule 0d, as far as repeats go. */
@@ -268,7 +281,7 @@ internal class Condensed(private val limit: Int) {
         var commonest = 0
         forEachGap(start, end) { gap, _ -> if (gaps[gap] > gaps[commonest]) commonest = gap }
         points[count++] = points[start]
-        if (letters > MOST_SIGNS) {
+        if (letters > MOST_SIGNS && gaps[commonest] >= LEAST_GAPS) {
             forEachGap(start, end) { gap, single ->
                 if (gap != commonest) points[count++] = ' '.code
                 points[count++] = points[single]
@@ -395,4 +408,5 @@ private const val MOST_EMPHASIS = 3
 private const val MOST_COMPOSED = 8
 private const val MOST_MARKS = 5
 private const val MOST_SIGNS = 3
+private const val LEAST_GAPS = 3
 private const val MOST_SEPARATORS = 3
