@@ -10,6 +10,11 @@ internal fun kindsOf(point: Int): Int {
 /** Whether words end here: at the padding, and at what has the property White_Space, as the contract says. */
 internal fun isSeparator(point: Int): Boolean = kindsOf(point) and SEPARATOR != 0
 
+internal fun isSign(point: Int): Boolean = kindsOf(point) and SIGN != 0
+
+/** Whether a code point is one of those between words: a separator or a sign. */
+internal fun isGap(point: Int): Boolean = kindsOf(point) and (SEPARATOR or SIGN) != 0
+
 /** Whether a mark may stand on a letter. */
 internal fun isOfOneScript(letter: Int, mark: Int): Boolean {
     if (letter shr 7 == mark shr 7) return true

