@@ -11,9 +11,9 @@ typedef struct {
 static uint32_t flags_in(const passage *text, uint32_t code) {
   uint32_t flags = flags_of(code);
   if (text->contract < 3 || code < 128) return flags;
-  if (LETTER_IN(rvl_newer_form, code)) flags |= RVL_FORM;
-  if (LETTER_IN(rvl_newer_like, code)) flags = RVL_LIKE | RVL_LETTER;
-  if ((flags & RVL_OTHER) && in_ranges(rvl_newer_alphabets, COUNT_OF(rvl_newer_alphabets), code)) flags |= RVL_LETTER;
+  if (LETTER_IN(rvl_newer_form, code)) return flags | RVL_FORM;
+  if (LETTER_IN(rvl_newer_like, code)) return RVL_LIKE | RVL_LETTER;
+  if (in_ranges(rvl_newer_alphabets, COUNT_OF(rvl_newer_alphabets), code) && !(flags & RVL_LIKE)) flags = RVL_OTHER | RVL_LETTER;
   return flags;
 }
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from retvec_lite.contract import SEPARATING, EncoderConfig, visible_characters
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
 from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
+from retvec_lite.normal_form import REGIONAL, alphabets
 
 Lists = list[list[int]]
 
@@ -96,8 +97,9 @@ def test_golden_texts_and_every_form_and_lookalike(reader: Reader, letters_only:
     config = EncoderConfig(letters_only=letters_only, contract_version=version)
     given = [golden.text for golden in golden_texts(config) if golden.text is not None]
     texts = [[ord(char) for char in text] for text in (*given, *long_texts(config).values())]
-    letters = sorted({*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3)})
-    texts += [text for code in letters for text in ([ord("a"), code, ord("b")], [code, code])]
+    edges = (code + step for span in (REGIONAL, *alphabets(3)) for code in span for step in (-1, 0, 1))
+    letters = sorted({*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3), *edges})
+    texts += [text for code in letters for text in ([ord("a"), code, ord("b")], [code, code, code])]
     assert_as_the_reference(reader, texts, config)
 
 
