@@ -282,6 +282,7 @@ OPS: Final[Mapping[str, Op]] = {
     "greater_equal": _binary(np.greater_equal),
     "logical_and": _binary(np.logical_and, _require_boolean),
     "logical_or": _binary(np.logical_or, _require_boolean),
+    "logical_xor": _binary(np.logical_xor, _require_boolean),
     "floor": _unary(np.floor),
     "sqrt": _unary(np.sqrt),
     "tanh": _unary(np.tanh),

@@ -20,6 +20,7 @@ from retvec_lite.ngrams import CODES, FACTOR, INTEGERS, PRIME, NgramConfig, fold
 from retvec_lite.normal_form import UNKNOWN_LETTER
 from retvec_lite.runtime.native import normal_forms
 from retvec_lite.terminal import Progress
+from retvec_lite.windows import read_text
 
 Codes = npt.NDArray[np.int64]
 Matrix = Any  # scipy.sparse.csr_matrix, float32
@@ -68,14 +69,14 @@ class LowRank:
 
 
 def read_texts(texts: Sequence[str], encoder: EncoderConfig) -> Texts:
-    """Read composed texts and mark where their words end, by the rules of docs/contract.md.
+    """Read texts and mark where their words end, by the rules of docs/contract.md.
 
     Args:
-        texts: composed (NFC).
+        texts: as they are given.
         encoder: how texts are read.
     """
     parts = [
-        normal_forms([text[: encoder.max_chars] for text in texts[start : start + _BATCH]], encoder)
+        normal_forms([read_text(text, encoder)[: encoder.max_chars] for text in texts[start : start + _BATCH]], encoder)
         for start in range(0, len(texts), _BATCH)
     ]
     starts = np.cumsum([0, *itertools.chain.from_iterable(1 + counts for _, counts in parts)], dtype=np.int64)
