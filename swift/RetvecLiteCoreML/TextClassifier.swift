@@ -8,6 +8,8 @@ public final class TextClassifier {
     private let shape: [NSNumber]
     private let labels: [String]
     private let decision: Decision?
+    /// How common each label is, nil up to contract version 2.
+    private let shares: [String: Double]?
     private let windows: Windows
 
     /// How many code points the model takes at once; a longer text is read in windows that end at words.
@@ -42,9 +44,13 @@ public final class TextClassifier {
             throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: url.path, NSLocalizedDescriptionKey: problem])
         }
         windows = Windows(maxChars: input.shape.reduce(1) { $0 * $1.intValue }, contractVersion: version)
-        labels = (try? JSONDecoder().decode([String].self, from: Data((metadata?["labels"] ?? "[]").utf8))) ?? []
+        let labels = (try? JSONDecoder().decode([String].self, from: Data((metadata?["labels"] ?? "[]").utf8))) ?? []
         // Packages of earlier releases have none; `null` is none as well.
-        decision = try? JSONDecoder().decode(Decision.self, from: Data((metadata?["decision"] ?? "null").utf8))
+        let decision = try? JSONDecoder().decode(Decision.self, from: Data((metadata?["decision"] ?? "null").utf8))
+        let shares = decision?.shares ?? labels.map { _ in 1 / Double(labels.count) }
+        self.shares = version > 2 ? Dictionary(zip(labels, shares), uniquingKeysWith: { first, _ in first }) : nil
+        self.labels = labels
+        self.decision = decision
     }
 
     /// Returns the label of a text and its probability, and the probability of every label. The model does all preprocessing.
@@ -72,8 +78,16 @@ public final class TextClassifier {
     }
 
     private func probabilities(of text: String) throws -> [String: Double] {
-        let found = try windows.cut(text).map { try self.probabilities(ofWindow: $0) }
-        return Windows.combine(found, unknown: decision?.unknownLabel, several: decision?.thresholds != nil)
+        let found = try counted(windows.cut(text)).map { try self.probabilities(ofWindow: $0) }
+        return Windows.combine(
+            found, unknown: decision?.unknownLabel, several: decision?.thresholds != nil, shares: shares)
+    }
+
+    /// Returns the windows that count: from contract version 3 on those with a known letter, all if none has one.
+    private func counted(_ all: [ArraySlice<Unicode.Scalar>]) -> [ArraySlice<Unicode.Scalar>] {
+        guard windows.contractVersion > 2, let decision else { return all }
+        let known = all.filter { decision.reads($0) }
+        return known.isEmpty ? all : known
     }
 
     private func probabilities(ofWindow window: ArraySlice<Unicode.Scalar>) throws -> [String: Double] {
@@ -107,12 +121,13 @@ public final class TextClassifier {
     private struct Decision: Decodable {
         let threshold: Double?
         let thresholds: [Double]?
+        let shares: [Double]?
         let unknownLabel: String?
         let unknownPower: Double
         private let characters: Set<Unicode.Scalar>
 
         private enum CodingKeys: String, CodingKey {
-            case threshold, thresholds, characters
+            case threshold, thresholds, shares, characters
             case unknownLabel = "unknown_label"
             case unknownPower = "unknown_power"
         }
@@ -121,6 +136,7 @@ public final class TextClassifier {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             threshold = try values.decodeIfPresent(Double.self, forKey: .threshold)
             thresholds = try values.decodeIfPresent([Double].self, forKey: .thresholds)
+            shares = try values.decodeIfPresent([Double].self, forKey: .shares)
             unknownLabel = try values.decodeIfPresent(String.self, forKey: .unknownLabel)
             unknownPower = try values.decode(Double.self, forKey: .unknownPower)
             characters = Set(try values.decode(String.self, forKey: .characters).unicodeScalars)

@@ -54,9 +54,12 @@ struct Windows {
         return ends.first { sentences.contains(scalar($0 - 1)) } ?? ends.first ?? length
     }
 
-    /// Returns the probabilities of a text from those of its windows. The windows whose best label is probable count most; where a
+    /// Returns the probabilities of a text from those of its windows. The windows count most that say what few texts say: `shares` are
+    /// how common the labels are. Up to contract version 2 there are none, and windows count most whose best label is probable. Where a
     /// text may have `several` labels, it has those of any window. `unknown` is never the best label.
-    static func combine(_ windows: [[String: Double]], unknown: String?, several: Bool) -> [String: Double] {
+    static func combine(
+        _ windows: [[String: Double]], unknown: String?, several: Bool, shares: [String: Double]?
+    ) -> [String: Double] {
         guard windows.count > 1 else { return windows.first ?? [:] }
         if several {
             return windows.reduce(into: [:]) { found, window in found.merge(window) { max($0, $1) } }
@@ -64,10 +67,15 @@ struct Windows {
         var sums: [String: Double] = [:]
         var total = 0.0
         for window in windows {
-            let known = window.lazy.filter { $0.key != unknown }.map(\.value)
-            // A probability may be rounded to 0.
-            let best = max(known.max() ?? 0, Double(Float.leastNormalMagnitude))
-            let weight = best * best * best * best
+            var best = 0.0
+            var said = 0.0
+            for (label, probability) in window where label != unknown {
+                // A probability may be rounded to 0.
+                let value = max(probability, Double(Float.leastNormalMagnitude))
+                best = max(best, value)
+                said += value * log(value / (shares?[label] ?? 1))
+            }
+            let weight = shares == nil ? best * best * best * best : exp(said)
             total += weight
             for (label, value) in window { sums[label, default: 0] += weight * value }
         }

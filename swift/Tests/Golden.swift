@@ -6,6 +6,8 @@ struct Golden: Decodable {
         let name: String
         /// nil where no string has these code points.
         let text: String?
+        /// Absent in the files of the repository where there is a text.
+        let codepoints: [Int]?
         let probabilities: [String: [Double]]
         /// By key of a file: the label, null for none, or a list. Absent where the tolerance allows several answers.
         let labels: [String: Labels?]?

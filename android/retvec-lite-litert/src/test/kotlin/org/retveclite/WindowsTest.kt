@@ -53,15 +53,27 @@ class WindowsTest {
 
     @Test
     fun probabilitiesAreCombinedAsInPython() {
-        for (case in each("combine", JSONArray::getJSONObject)) {
+        for (key in listOf("combine", "combine_3")) for (case in each(key, JSONArray::getJSONObject)) {
             val expected = case.getJSONArray("text").floats()
-            val shares = case.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) }
-            val combined = Combined(expected.size, case.optInt("unknown", -1), case.getBoolean("several"), shares)
+            val shares = case.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) } ?: DoubleArray(3) { 1 / 3.0 }
+            val combined = Combined(expected.size, case.optInt("unknown", -1), case.getBoolean("several"), shares.takeIf { key == "combine_3" })
             combined.add(floatArrayOf(9f, 9f, 9f))
             combined.clear()
-            val rows = case.getJSONArray("windows")
-            for (row in 0 until rows.length()) combined.add(rows.getJSONArray(row).floats(), case.optJSONArray("counts")?.getBoolean(row) ?: true)
+            for (row in case.getJSONArray("windows").let { list -> List(list.length(), list::getJSONArray) }) combined.add(row.floats())
             assertArrayEquals(case.toString(), expected, combined.copyInto(FloatArray(expected.size)), 1e-6f)
         }
+    }
+
+    @Test
+    fun windowsThatDoNotCountDoSoWhereAllAreSuch() {
+        fun combined(vararg counts: Boolean): Float {
+            val combined = Combined(2, -1, several = true, shares = null)
+            counts.forEachIndexed { index, counts -> combined.add(floatArrayOf(0.1f * (index + 1), 0f), counts) }
+            return combined.copyInto(FloatArray(2))[0]
+        }
+        assertEquals(0.1f, combined(true, false, false), 0f)
+        assertEquals(0.2f, combined(false, true, false), 0f)
+        assertEquals(0.2f, combined(true, true, false), 0f)
+        assertEquals(0.3f, combined(false, false, false), 1e-6f)
     }
 }
