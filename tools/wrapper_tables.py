@@ -47,7 +47,7 @@ def kotlin() -> str:
     parts = [_HEAD, "package org.retveclite\n", *bits]
     for name, words in _tables().items():
         lines = (f'    "{line}"' for line in _lines(words))
-        parts += [f"\n/** {_ABOUT[name]} */", f"internal const val {name.upper()} =", " +\n".join(lines)]
+        parts += [f"\n/** {_ABOUT[name]} */", f"internal val {name.upper()} =", " +\n".join(lines)]
     return "\n".join(parts) + "\n"
 
 

@@ -106,7 +106,7 @@ internal class Markup {
         val end = behind(start, most) { if (isHex) hexDigit(it) >= 0 else if (isNumber) isDigit(it) else isLetter(it) }
         if (end == start || peek(end) != ';'.code) return 0
         val name = String(points, start, end - start)
-        val point = if (isHex) name.toInt(16) else if (isNumber) name.toInt() else NAMED[name] ?: 0
+        val point = if (isHex) name.toInt(16) else if (isNumber) name.toInt() else named(name)
         return if (point != 0 && isScalar(point)) shows(point, end + 1 - at) else 0
     }
 
@@ -182,8 +182,14 @@ private fun hexDigit(point: Int): Int = when (point) {
 
 private fun isOneOf(signs: String, point: Int): Boolean = point < 0x80 && signs.indexOf(point.toChar()) >= 0
 
-private val TAGS = INLINE.split(' ').toSet()
-private val NAMED = ENTITIES.split(' ').chunked(2).associate { (name, point) -> name to point.toInt(16) }
+/** Returns the code point that a name stands for, 0 if there is none: behind each name is its code point. */
+private fun named(name: String): Int {
+    val place = NAMES.indexOf(name)
+    return if (place >= 0 && place % 2 == 0) NAMES[place + 1].toInt(16) else 0
+}
+
+private val TAGS = INLINE.split(' ')
+private val NAMES = ENTITIES.split(' ')
 
 private const val EMPHASIS = "*_`~"
 private const val NOTHING = -1

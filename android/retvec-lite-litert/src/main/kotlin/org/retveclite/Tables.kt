@@ -11,7 +11,7 @@ internal const val KANA = 0x40
 internal const val SEA = 0x80
 
 /** Where what is asked about a code point changes: (code point << 8 | kinds), hexadecimal and sorted. */
-internal const val KINDS =
+internal val KINDS =
     "1 100 901 e00 2001 2102 3000 3a02 4100 5b02 6100 7b02 7f00 8501 8600 a001 a102 aa00 ab02 ad10 ae02 b200 b402 b500 b602 " +
     "b900 bb02 c000 d702 d800 f702 f800 30018 37000 4830c 48818 48a00 5910c 5be00 5bf0c 5c000 5c10c 5c300 5c40c 5c600 5c70c " +
     "5c800 6100c 61b00 61c10 61d00 64b0c 66000 6700c 67100 6d60c 6dd00 6df0c 6e500 6e70c 6e900 6ea0c 6ee00 7110c 71200 " +
@@ -54,15 +54,15 @@ internal const val KINDS =
     "1f00002 1f10000 1f18a02 1f1e600 1f20002 1fb0000 2000020 4000000 e000010 e100000"
 
 /** The first and last code points of scripts that do not lie in one row of 128 (rule 0c), hexadecimal. */
-internal const val SCRIPTS =
+internal val SCRIPTS =
     "370 3ff 400 52f 590 5ff 600 8ff 900 97f f00 fff 1000 109f 1200 139f 1a00 1aff 3000 30ff a640 a69f 11a50 11aaf 11c70 " +
     "11cbf 11d60 11daf 13000 1345f 16b00 16b8f 16f00 16f9f 1bc00 1bc9f 1d100 1d1ff 1d800 1daaf 1e800 1e8df"
 
 /** Tags that nothing stands for (rule 0a). */
-internal const val INLINE =
+internal val INLINE =
     "a b big code del em font i ins mark q s small span strike strong sub sup tt u"
 
 /** Names of characters, and the code points that they stand for (rule 0a), hexadecimal. */
-internal const val ENTITIES =
+internal val ENTITIES =
     "amp 26 lt 3c gt 3e quot 22 apos 27 nbsp a0 shy ad copy a9 reg ae deg b0 cent a2 pound a3 yen a5 euro 20ac times d7 " +
     "middot b7 bull 2022 hellip 2026 ndash 2013 mdash 2014 lsquo 2018 rsquo 2019 ldquo 201c rdquo 201d"
