@@ -109,7 +109,7 @@ static double weight_of(const rvl *engine) {
     const double found = above_zero(engine->answers[n]);
     if (n + 1 != engine->settings[UNKNOWN_LABEL]) sum += found * log_of(engine->shares ? found / engine->shares[n] : found * labels);
   }
-  return exp_of(sum);
+  return exp_of(2.0 * sum);
 }
 
 static void add_answers(rvl *engine, uint32_t count, int is_only) {

@@ -75,7 +75,7 @@ struct Windows {
                 best = max(best, value)
                 said += value * log(value / (shares?[label] ?? 1))
             }
-            let weight = shares == nil ? best * best * best * best : exp(said)
+            let weight = shares == nil ? best * best * best * best : exp(2 * said)
             total += weight
             for (label, value) in window { sums[label, default: 0] += weight * value }
         }

@@ -168,7 +168,7 @@ internal class Combined(size: Int, private val unknown: Int, private val several
             best = maxOf(best, value)
             if (shares != null) said += value * ln(value / shares[label])
         }
-        return if (shares == null) best * best * best * best else exp(said)
+        return if (shares == null) best * best * best * best else exp(2 * said)
     }
 
     fun copyInto(into: FloatArray): FloatArray {
