@@ -133,7 +133,7 @@ static void add_answers(rvl *engine, uint32_t count, int is_only) {
   engine->total_weight += weight;
 }
 
-static void answer(rvl *engine, reader source, float *probabilities) {
+APART void answer(rvl *engine, reader source, float *probabilities) {
   const int several = engine->settings[MULTI_LABEL] != 0;
   uint32_t n, windows;
   for (n = 0; n < engine->settings[LABELS]; n++) engine->totals[n] = 0.0;
@@ -182,7 +182,7 @@ static int is_unknown(const rvl *engine, float best, const float *probabilities)
 }
 
 /* The labels, most probable first; of equal ones, the first first. */
-static size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most) {
+APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most) {
   const int is_read = reads(engine, source), several = engine->settings[MULTI_LABEL] != 0;
   float *probabilities = engine->values; /* free when all windows are answered */
   size_t written = 0;
@@ -227,7 +227,7 @@ static uint32_t read_window(rvl *engine, const uint32_t *codes, size_t count) {
 }
 
 /* The vector that the head makes of a window's words, or the sum of their embeddings. */
-static const float *read_vector(rvl *engine, uint32_t words) {
+APART const float *read_vector(rvl *engine, uint32_t words) {
   const int size = (int)rvl_word_dimension(engine);
   float *sum = (float *)engine->sums + engine->width; /* words that come one by one use the first row only */
   uint32_t word;
@@ -246,7 +246,7 @@ static const float *read_vector(rvl *engine, uint32_t words) {
 }
 
 /* Add the embedding of a window to `totals`: what `read_vector` says, scaled to length 1; with meaning, half of that, then the meaning. */
-static void add_embedding(rvl *engine, uint32_t count, int is_only) {
+APART void add_embedding(rvl *engine, uint32_t count, int is_only) {
   const int size = (int)read_dimension(engine);
   float meaning[DIMENSION];
   const float *vector;
@@ -265,7 +265,7 @@ static void add_embedding(rvl *engine, uint32_t count, int is_only) {
   for (n = 0; n < DIMENSION && meant > 0.0; n++) engine->totals[size + n] += meaning[n] / length;
 }
 
-static void embed(rvl *engine, reader source, float *embedding) {
+APART void embed(rvl *engine, reader source, float *embedding) {
   const uint32_t size = rvl_dimension(engine);
   double square = 0.0;
   uint32_t n;

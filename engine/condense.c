@@ -14,7 +14,7 @@ typedef struct {
 } shown;
 
 /* Add a code point unless it repeats those before it too often (0d). */
-static void show(shown *text, uint32_t code) {
+APART void show(shown *text, uint32_t code) {
   const int is_blank = is_separator(code);
   text->alike = code == text->last ? text->alike + 1 : 1;
   text->last = code;
@@ -62,14 +62,14 @@ static uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
 }
 
 /* Whether a letter or digit, which follows a gap or begins the text, stands alone (0e). */
-static int stands_alone(const uint32_t *chars, uint32_t count, uint32_t place) {
+APART int stands_alone(const uint32_t *chars, uint32_t count, uint32_t place) {
   const uint32_t code = chars[place];
   return (code < 0x1100 || in_range(code, 0x1E00, 0x1FFF)) && !in_gap(code) && !is_a(RVL_MARKS, code) &&
          (place + 1 == count || in_gap(chars[place + 1]));
 }
 
 /* The kind of a gap, 0 where there is none: how wide it is, and whether there is a sign in it. */
-static uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, uint32_t *end) {
+APART uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, uint32_t *end) {
   uint32_t signs = 0;
   for (*end = start; *end < count && in_gap(chars[*end]); ++*end) signs |= !is_separator(chars[*end]);
   return 2 * (*end - start < WIDEST ? *end - start : WIDEST) + signs;
@@ -115,7 +115,7 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
 }
 
 /* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. */
-static uint32_t condense(reader source, uint32_t *chars, uint32_t limit) {
+APART uint32_t condense(reader source, uint32_t *chars, uint32_t limit) {
   source.composes = source.condenses = 1;
   return close_gaps(chars, read_shown(&source, chars, limit));
 }

@@ -19,7 +19,7 @@ typedef struct {
 } run;
 
 /* The run that begins at `start` or behind the separators there; 0 at the end. `begins`: where character number `unit` of it does. */
-static int next_run(const uint32_t *codes, uint32_t count, run *found, uint32_t unit, uint32_t *begins) {
+APART int next_run(const uint32_t *codes, uint32_t count, run *found, uint32_t unit, uint32_t *begins) {
   uint32_t place, script = JOINING, units = 0;
   for (place = found->start; place < count; place++) {
     const uint32_t here = part_script(sanitized(codes[place]));
@@ -46,7 +46,7 @@ static uint32_t parts_of(const run *found, int cuts_words) {
 }
 
 /* The logarithm of a label's probability, without the code points from start to end. */
-static double log_without(rvl *engine, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
+APART double log_without(rvl *engine, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
   reader source = read_text(codes, 0, count, count);
   double found;
   source.text.closes = end > start && count <= engine->settings[MAX_CHARS];

@@ -52,7 +52,7 @@ static void widen(loader *file, uint32_t count) {
 }
 
 /* Space in the block. 64 bits, because products of what a file says may be too large for 32. */
-static void *take(loader *file, uint64_t count, size_t size) {
+APART void *take(loader *file, uint64_t count, size_t size) {
   void *space = file->block ? file->block + file->used : 0;
   size_t used;
   if (damaged(file, count > ((size_t)1 << 30) / size || file->used > (size_t)1 << 30)) return 0;
@@ -82,7 +82,7 @@ static int is_known(uint32_t kind) {
          in_range(kind, SECTION_DISPLACEMENTS, SECTION_MEANING) || in_range(kind, SECTION_BLOCK, SECTION_END - 1);
 }
 
-static int check_frame(loader *file, const uint8_t *bytes, size_t size, int sums_up) {
+APART int check_frame(loader *file, const uint8_t *bytes, size_t size, int sums_up) {
   static const char magic[8] = {'R', 'E', 'T', 'V', 'E', 'C', '\r', '\n'};
   uint32_t number, other, end;
   for (number = 0; number < 8; number++)
@@ -110,7 +110,7 @@ static int check_frame(loader *file, const uint8_t *bytes, size_t size, int sums
 }
 
 /* The bytes of a section; null, with a size of 0, where there is none. */
-static const uint8_t *section(const loader *file, uint32_t kind, uint32_t *size) {
+APART const uint8_t *section(const loader *file, uint32_t kind, uint32_t *size) {
   uint32_t number;
   for (number = 0; number < file->sections; number++) {
     const uint8_t *entry = file->bytes + HEADER + ENTRY * number;
@@ -122,7 +122,7 @@ static const uint8_t *section(const loader *file, uint32_t kind, uint32_t *size)
 }
 
 /* A section that must have a certain size. */
-static const uint8_t *exactly(loader *file, uint32_t kind, uint64_t size) {
+APART const uint8_t *exactly(loader *file, uint32_t kind, uint64_t size) {
   uint32_t found;
   const uint8_t *bytes = section(file, kind, &found);
   return damaged(file, !bytes || found != size) ? 0 : bytes;
@@ -134,7 +134,7 @@ static int is_little_endian(void) {
 }
 
 /* Numbers of the file, in the machine's byte order; all are finite and of moderate size. */
-static const float *floats(loader *file, const uint8_t *bytes, size_t count) {
+APART const float *floats(loader *file, const uint8_t *bytes, size_t count) {
   float *copy = is_little_endian() ? 0 : take(file, count, sizeof(float));
   size_t n;
   for (n = 0; n < count; n++) {
@@ -146,12 +146,12 @@ static const float *floats(loader *file, const uint8_t *bytes, size_t count) {
   return copy ? copy : (const float *)(const void *)bytes;
 }
 
-static const float *float_section(loader *file, uint32_t kind, uint32_t count) {
+APART const float *float_section(loader *file, uint32_t kind, uint32_t count) {
   const uint8_t *bytes = exactly(file, kind, 4 * (uint64_t)count);
   return bytes ? floats(file, bytes, count) : 0;
 }
 
-static const double *double_section(loader *file, uint32_t kind, uint32_t count) {
+APART const double *double_section(loader *file, uint32_t kind, uint32_t count) {
   const uint8_t *bytes = exactly(file, kind, 8 * (uint64_t)count);
   double *copy = is_little_endian() ? 0 : take(file, count, sizeof(double));
   uint32_t n;
@@ -166,7 +166,7 @@ static const double *double_section(loader *file, uint32_t kind, uint32_t count)
 
 /* A dense layer: inputs, outputs, bits; scales and bias of the outputs; the integers. With 0 outputs, the file decides how many. Returns
  * how many there are. Every layer comes by here: the space for one text grows with it. */
-static uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t outputs, int adds_rows, dense_layer *layer) {
+APART uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t outputs, int adds_rows, dense_layer *layer) {
   uint32_t size, numbers, rows;
   const uint8_t *bytes = section(file, kind, &size);
   if (damaged(file, !bytes || size < ALIGN)) return 0;
@@ -347,7 +347,7 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
 }
 
 /* Check a file, measure a block, and lay out the engine in it, if there is one; only opening adds up the file's checksum, once. */
-static int prepare(const void *bytes, size_t size, uint32_t words, void *block, size_t *needed, rvl *engine, int sums_up) {
+APART int prepare(const void *bytes, size_t size, uint32_t words, void *block, size_t *needed, rvl *engine, int sums_up) {
   static const rvl empty = {0};
   loader file = {0};
   const uint8_t *numbers;
@@ -380,14 +380,14 @@ int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes)
 }
 
 /* The order of two labels, by their bytes; 0 where they are the same. */
-static int label_order(const rvl *engine, uint32_t one, uint32_t other) {
+APART int label_order(const rvl *engine, uint32_t one, uint32_t other) {
   const uint8_t *a = (const uint8_t *)engine->labels + engine->label_places[one], *b = (const uint8_t *)engine->labels + engine->label_places[other];
   while (*a && *a == *b) a++, b++;
   return (int)*a - (int)*b;
 }
 
 /* Whether two labels are the same. Heapsort, which no file makes slow, of their numbers; any sort compares all neighbours. */
-static int repeats_label(rvl *engine) {
+APART int repeats_label(rvl *engine) {
   uint32_t *heap = (uint32_t *)engine->sums; /* free until there is a text, and not shorter */
   uint32_t size = engine->settings[LABELS], root = size / 2, place, child, moved;
   int order;

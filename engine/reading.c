@@ -6,24 +6,25 @@ enum {
   MOST_PEEKED = 256,    /* of a tag, or of the text of a link */
   LONGEST_TAG = 16, LONGEST_ENTITY = 6, LONG_NUMBER = 17, MOST_EMPHASIS = 3,
   MOST_PILED = 8,     /* marks in a row */
+  FIRST_WHOLE = 0xC0, /* of what is composed */
   FIRST_MARK = 0x300, /* what stands before it composes with nothing before it */
   HELD = 32,          /* a letter and its marks that are composed at once */
   UNSHOWN = INVALID + 1 /* stands for markup that becomes nothing; INVALID for what is no markup */
 };
 
 /* How many ranges of a kind, such as RVL_MARKS, begin or end up to a code point: inside of one it is odd. */
-static uint32_t edges_up_to(uint32_t kind, uint32_t code) {
+APART uint32_t edges_up_to(uint32_t kind, uint32_t code) {
   const uint16_t *places = rvl_edge_places + kind + (code >> 16);
   return code < 0x20000 ? count_up_to(rvl_edges + places[0], (uint32_t)(places[1] - places[0]), code & 0xFFFF) : 0;
 }
 
 static int is_a(uint32_t kind, uint32_t code) { return (int)(edges_up_to(kind, code) & 1); }
 static int is_letter(uint32_t code) { return in_range(code | 0x20, 'a', 'z'); }
-static int is_sign(uint32_t code) { return code < 0x80 ? in_range(code, '!', '~') && !is_digit(code) && !is_letter(code) : is_a(RVL_SIGNS, code); }
-static int in_gap(uint32_t code) { return is_separator(code) || is_sign(code); }
+APART int is_sign(uint32_t code) { return code < 0x80 ? in_range(code, '!', '~') && !is_digit(code) && !is_letter(code) : is_a(RVL_SIGNS, code); }
+APART int in_gap(uint32_t code) { return is_separator(code) || is_sign(code); }
 
 /* Where a code point stands in a string, or -1. */
-static int place_in(const char *string, uint32_t code) {
+APART int place_in(const char *string, uint32_t code) {
   int place;
   for (place = 0; string[place]; place++)
     if ((uint32_t)string[place] == code) return place;
@@ -31,7 +32,7 @@ static int place_in(const char *string, uint32_t code) {
 }
 
 /* Which of some names with a space behind each is spelled by these letters, or -1. */
-static int name_number(const char *names, const uint32_t *letters, uint32_t count) {
+APART int name_number(const char *names, const uint32_t *letters, uint32_t count) {
   int number;
   for (number = 0; *names; number++) {
     uint32_t place = 0;
@@ -45,7 +46,7 @@ static int name_number(const char *names, const uint32_t *letters, uint32_t coun
 /* --- Markup (0a): each function reads on behind the first code point and returns what stands for all of it --- */
 
 /* The next code point, or INVALID at the end. */
-static uint32_t after(given *rest) {
+APART uint32_t after(given *rest) {
   uint32_t code;
   return next_given(rest, &code) ? code : INVALID;
 }
@@ -54,7 +55,7 @@ static uint32_t after(given *rest) {
 static uint32_t digit_of(uint32_t code) { return is_digit(code) ? code - '0' : in_range(code | 0x20, 'a', 'f') ? (code | 0x20) - 'a' + 10 : 16; }
 
 /* As many hexadecimal digits as there must be. */
-static uint32_t hex_number(given *rest, int digits) {
+APART uint32_t hex_number(given *rest, int digits) {
   uint32_t number = 0, digit;
   while (digits--) {
     digit = digit_of(after(rest));
@@ -179,13 +180,13 @@ typedef struct {
 } reader;
 
 /* Code points, or the bytes of UTF-8 where there are none, of which `limit` code points are read at most. */
-static reader read_text(const uint32_t *codes, const char *bytes, size_t count, size_t limit) {
+APART reader read_text(const uint32_t *codes, const char *bytes, size_t count, size_t limit) {
   const reader source = {.text = {.codes = codes, .bytes = (const uint8_t *)bytes, .end = count, .left = limit}, .composes = bytes != 0};
   return source;
 }
 
 /* What stands for the markup that begins with a code point behind `before`; `rest` goes on behind it. */
-static uint32_t markup(given *rest, uint32_t code, uint32_t before, uint8_t *open) {
+APART uint32_t markup(given *rest, uint32_t code, uint32_t before, uint8_t *open) {
   switch (code) {
     case '%': return percent_encoded(rest);
     case '\\': return escaped(rest);
@@ -217,7 +218,7 @@ static int next_shown(reader *source, uint32_t *code) {
 }
 
 /* What a code point that composed texts do not have is replaced by, and goes on with; itself and 0 for others. */
-static uint32_t replaced(uint32_t code, uint32_t *second) {
+APART uint32_t replaced(uint32_t code, uint32_t *second) {
   static const uint32_t low[] = {RVL_LOW_IDEOGRAPHS}, high[] = {RVL_HIGH_IDEOGRAPHS};
   const uint32_t plane = code & 0x1F0000;
   uint32_t place;
@@ -234,7 +235,7 @@ static uint32_t replaced(uint32_t code, uint32_t *second) {
 }
 
 /* The next code point that a composed text may have. */
-static int next_part(reader *source, uint32_t *code) {
+APART int next_part(reader *source, uint32_t *code) {
   uint32_t whole, second;
   if (source->rests) {
     *code = source->rest[--source->rests];
@@ -250,7 +251,7 @@ static int next_part(reader *source, uint32_t *code) {
 }
 
 /* What two code points compose to, or 0. */
-static uint32_t composed(uint32_t first, uint32_t second) {
+APART uint32_t composed(uint32_t first, uint32_t second) {
   const uint32_t plane = first & 0x1F0000, from = plane ? RVL_LOW_SECONDS : 0;
   uint32_t place, start;
   if (in_range(first, 0x1100, 0x1112) && in_range(second, 0x1161, 0x1175)) return HANGUL + ((first - 0x1100) * 21 + second - 0x1161) * 28;
@@ -264,7 +265,7 @@ static uint32_t composed(uint32_t first, uint32_t second) {
 }
 
 /* Where the pair stands that a code point is composed of, plus 1; 0 for none. Without a branch, so that compilers compare many at once. */
-static uint32_t pair_of(uint32_t whole) {
+FAST_APART uint32_t pair_of(uint32_t whole) {
   const uint16_t low = (uint16_t)whole, first_high = rvl_second_places[RVL_LOW_SECONDS];
   uint16_t place, found[2] = {0, 0};
   for (place = 0; place < first_high; place++) found[0] |= rvl_wholes[place] == low ? (uint16_t)(place + 1) : 0;
@@ -275,7 +276,7 @@ static uint32_t pair_of(uint32_t whole) {
 /* Put the code points that the first one is composed of in its place. */
 static void decompose(reader *source) {
   uint32_t pair, n;
-  while ((pair = pair_of(source->held[0]))) {
+  while (source->held[0] >= FIRST_WHOLE && (pair = pair_of(source->held[0]))) {
     const uint32_t plane = source->held[0] & 0x1F0000;
     for (n = source->count++; n > 1; n--) source->held[n] = source->held[n - 1];
     source->held[0] = plane | rvl_firsts[pair - 1];
@@ -284,14 +285,14 @@ static void decompose(reader *source) {
 }
 
 /* The canonical combining class of a mark; 0 for others. */
-static uint32_t mark_class(uint32_t code) {
+APART uint32_t mark_class(uint32_t code) {
   const uint32_t from = code < 0x10000 ? 0 : RVL_LOW_CLASSES, count = code < 0x10000 ? RVL_LOW_CLASSES : COUNT_OF(rvl_classes) - RVL_LOW_CLASSES;
   const uint32_t found = code < 0x20000 ? rvl_classes[from + last_up_to(rvl_classes + from, count, code << 16 | 0xFFFF)] : 0;
   return in_range(code & 0xFFFF, found >> 16, (found >> 16) + (found >> 8 & 0xFF)) ? found & 0xFF : 0;
 }
 
 /* Compose the first code point with the marks behind it that no other mark of their class keeps from it. */
-static void compose(reader *source) {
+APART void compose(reader *source) {
   uint32_t n, kept = 1, last = 0;
   for (n = 1; n < source->count; n++) {
     const uint32_t kind = mark_class(source->held[n]), whole = !last || last < kind ? composed(source->held[0], source->held[n]) : 0;
@@ -306,8 +307,7 @@ static void compose(reader *source) {
 }
 
 /* The next code point of the composed text. */
-static int next(reader *source, uint32_t *code) {
-  if (!source->composes) return next_given(&source->text, code);
+APART int next_composed(reader *source, uint32_t *code) {
   if (source->told < source->count) {
     *code = source->held[source->told++];
     return 1;
@@ -335,3 +335,6 @@ static int next(reader *source, uint32_t *code) {
   *code = source->held[0];
   return 1;
 }
+
+/* The next code point as it is read. */
+static int next(reader *source, uint32_t *code) { return source->composes ? next_composed(source, code) : next_given(&source->text, code); }

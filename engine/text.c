@@ -10,6 +10,18 @@ enum {
   RARE = 1u << 12   /* or a rare lookalike */
 };
 
+/* Functions that are there once: small rather than fast, as most time is spent in few others; or fast, though slow ones call them. */
+#if defined(__clang__)
+#define APART static __attribute__((noinline, minsize))
+#define FAST_APART static __attribute__((noinline, hot))
+#elif defined(__GNUC__)
+#define APART static __attribute__((noinline, cold))
+#define FAST_APART static __attribute__((noinline, hot))
+#else
+#define APART static
+#define FAST_APART static
+#endif
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 static int in_range(uint32_t value, uint32_t low, uint32_t high) { return value >= low && value <= high; }
@@ -28,7 +40,7 @@ static size_t last_up_to(const uint32_t *numbers, size_t count, uint32_t value) 
 }
 
 /* How many numbers, in ascending order, are not larger than a value. */
-static uint32_t count_up_to(const uint16_t *numbers, uint32_t count, uint32_t value) {
+APART uint32_t count_up_to(const uint16_t *numbers, uint32_t count, uint32_t value) {
   uint32_t low = 0;
   if (!count || value < numbers[0]) return 0; /* most characters are below most tables */
   while (low < count) {
@@ -62,7 +74,7 @@ static uint32_t flags_of(uint32_t code) {
   return code < 128 ? rvl_ascii[code] : rvl_ranges[last_up_to(rvl_ranges, COUNT_OF(rvl_ranges), code << 11 | 0x7FF)] & 0x7FF;
 }
 
-static int is_separator(uint32_t code) { return (flags_of(code) & RVL_SEPARATOR) != 0; }
+APART int is_separator(uint32_t code) { return (flags_of(code) & RVL_SEPARATOR) != 0; }
 static int is_digit(uint32_t code) { return in_range(code, '0', '9'); }
 
 /* --- Code points (rule 1) --- */

@@ -7,19 +7,19 @@ uint32_t rvl_read_limit(const rvl *engine) {
 }
 
 /* A text as an answer reads it: condensed, from version 3 of the contract on. */
-static reader read_by_contract(rvl *engine, reader source) {
+APART reader read_by_contract(rvl *engine, reader source) {
   if (engine->settings[CONTRACT] < 3) return source;
   return read_text(engine->condensed, 0, condense(source, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
 }
 
 /* Code points, or UTF-8, as far as an answer reads them. */
-static reader read_all(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
+APART reader read_all(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
   const size_t limit = rvl_read_limit(engine), version = engine->settings[CONTRACT];
   return read_by_contract(engine, read_text(codes, bytes, count, version > 2 ? MOST_GIVEN : bytes && version == 1 ? MOST_DECOMPOSED * limit : limit));
 }
 
 /* Write what is read of a text; returns how many code points that are. */
-static size_t write_read(const rvl *engine, reader source, uint32_t *out, size_t most) {
+APART size_t write_read(const rvl *engine, reader source, uint32_t *out, size_t most) {
   const size_t limit = rvl_read_limit(engine);
   uint32_t code;
   size_t count;
@@ -53,14 +53,14 @@ static uint32_t window_end(const rvl *engine, uint32_t left) {
 typedef void (*window_task)(rvl *engine, uint32_t count, int is_only);
 
 /* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
-static uint32_t fill(rvl *engine, reader *source) {
+APART uint32_t fill(rvl *engine, reader *source) {
   uint32_t count = 0;
   while (count <= engine->settings[MAX_CHARS] && next(source, engine->text.chars + count)) count++;
   return count;
 }
 
 /* Cut a text into windows; returns how many there are. */
-static uint32_t each_window(rvl *engine, reader source, window_task task) {
+APART uint32_t each_window(rvl *engine, reader source, window_task task) {
   const uint32_t most = engine->settings[MAX_CHARS];
   reader ahead = source;
   uint32_t count = fill(engine, &ahead), code, place, left = 0, start = 0, windows = 1;
