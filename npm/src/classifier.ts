@@ -9,7 +9,10 @@ export interface Prediction {
   readonly probability: number;
 }
 
-/** A part of a text in composed form (NFC), from `start` up to `end` as `slice` takes them, and how much it speaks for the label. */
+/**
+ * A part of a text, from `start` up to `end` as `slice` takes them, and how much it speaks for the label. Of files that follow version 1 or 2
+ * of the contract, it is a part of the text in composed form (NFC).
+ */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -63,7 +66,7 @@ export class Classifier {
     return this.artifact.encoder.max_words;
   }
 
-  /** Number of code points of a text that are read at most. */
+  /** Number of code points that are read of a text at most: of what condensing leaves, from version 3 of the contract on. */
   get readLimit(): number {
     return this.engine.readLimit;
   }

@@ -20,6 +20,7 @@ interface Exports {
   rvl_labels(engine: number): number;
   rvl_label(engine: number, label: number): number;
   rvl_read_limit(engine: number): number;
+  rvl_condense(engine: number, codes: number, count: number, out: number, most: number): number;
   rvl_probabilities(engine: number, codes: number, count: number, probabilities: number): void;
   rvl_classify(engine: number, codes: number, count: number, answers: number, most: number): number;
   rvl_explain(engine: number, codes: number, count: number, label: number, spans: number, most: number): number;
@@ -38,6 +39,8 @@ const WORDS = 384;
 const MOST_WORDS = 65_536;
 /** A composed character has at most so many code points in decomposed form. */
 const MOST_DECOMPOSED = 4;
+/** Code points of a text that the engine looks at, where it condenses it. */
+const MOST_GIVEN = 2 ** 19;
 
 export interface EngineOptions {
   /** What messages call the file. */
@@ -121,7 +124,7 @@ export class RetvecEngine {
     return this.dimension > 0;
   }
 
-  /** Number of code points of a text that are read at most. */
+  /** Number of code points that are read of a text at most: of what condensing leaves, from version 3 of the contract on. */
   get readLimit(): number {
     return this.wasm.rvl_read_limit(this.engine) >>> 0;
   }
@@ -165,7 +168,7 @@ export class RetvecEngine {
   }
 
   /**
-   * Return which words speak for a label, in the order of the text.
+   * Return which words speak for a label, in the order of the text, of its first `readLimit` code points.
    *
    * @param label its name; the most probable one by default.
    */
@@ -173,7 +176,7 @@ export class RetvecEngine {
     void this.wasm;
     checkString("explain", text);
     const place = placeOf(this.labels, label);
-    const read = this.composed(text);
+    const read = this.given(text, this.readLimit);
     const characters = [...read];
     const [codes, count, result] = this.place(pointsOf(read), 16 * characters.length);
     const found = this.wasm.rvl_explain(this.engine, codes, count, place, result, count);
@@ -217,12 +220,16 @@ export class RetvecEngine {
   private points(call: string, text: unknown): readonly number[] {
     void this.wasm;
     checkText(call, text);
-    return typeof text === "string" ? pointsOf(this.composed(text)) : text;
+    return typeof text === "string" ? pointsOf(this.given(text, MOST_GIVEN)) : text.slice(0, MOST_GIVEN);
   }
 
+  /** Return the windows of what is read of a text. */
   private cut(points: readonly number[]): number[][] {
-    const { encoder, contractVersion } = this.artifact;
-    return contractVersion === 1 ? [points.slice(0, encoder.max_chars)] : windowsOf(points, encoder.max_chars);
+    const limit = this.readLimit;
+    const [codes, count, result] = this.place(points, 4 * limit);
+    const read = Math.min(this.wasm.rvl_condense(this.engine, codes, count, result, limit) >>> 0, limit);
+    const condensed = Array.from(new Uint32Array(this.wasm.memory.buffer, result, read));
+    return windowsOf(condensed, this.artifact.encoder.max_chars);
   }
 
   /** Return the words of one window as the network reads them: the code points of each slot in use. */
@@ -255,11 +262,11 @@ export class RetvecEngine {
     return [this.free, points.length, result];
   }
 
-  /** Return a text in composed form, as far as it is read. */
-  private composed(text: string): string {
-    const isOld = this.artifact.contractVersion === 1;
-    const limit = this.readLimit * (isOld ? MOST_DECOMPOSED : 1);
-    return firstCharacters(text, limit).normalize("NFC");
+  /** Return a text as the engine takes it: as it was given, up to a length; under earlier versions of the contract composed, as far as it is read. */
+  private given(text: string, most: number): string {
+    const { contractVersion } = this.artifact;
+    if (contractVersion > 2) return firstCharacters(text, most);
+    return firstCharacters(text, this.readLimit * (contractVersion === 1 ? MOST_DECOMPOSED : 1)).normalize("NFC");
   }
 
   private floats(at: number, count: number): Float32Array {

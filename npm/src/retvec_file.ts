@@ -28,6 +28,8 @@ export interface Decision {
   readonly characters: string;
   /** One for each label, where a text may have several. */
   readonly thresholds?: readonly number[] | null;
+  /** How common each label is among the training texts. */
+  readonly shares?: readonly number[] | null;
 }
 
 /** An exported file, read and checked. */

@@ -119,13 +119,14 @@ async function overflows(model: Classifier, altered: string, read: Embedded["wor
 }
 
 function showLimits(typed: string, classifier: Classifier, full: boolean): void {
-  const { maxChars, maxWords, readLimit } = classifier;
-  const count = [...typed.normalize("NFC")].length;
-  const windows = classifier.windows(typed).length;
+  const { maxChars, maxWords } = classifier;
+  const windows = classifier.windows(typed);
+  const count = windows.flat().length;
+  const isRead = JSON.stringify(classifier.windows(`${typed}\nand on`)) !== JSON.stringify(windows);
   let rest = ` of ${maxChars} characters`;
   if (full) rest += `, ${maxWords} of ${maxWords} words: the rest is ignored`;
-  else if (windows > 1) rest = ` characters, read in ${windows} windows of up to ${maxChars}`;
-  if (count > readLimit) rest += `: the last ${(count - readLimit).toLocaleString("en")} are ignored`;
+  else if (windows.length > 1) rest = ` characters, read in ${windows.length} windows of up to ${maxChars}`;
+  if (!isRead && !full) rest += ": the rest is ignored";
   byId("text-note").textContent = `${count.toLocaleString("en")}${rest}`;
 }
 
