@@ -6,9 +6,9 @@ public struct RetvecError: LocalizedError {
     public let errorDescription: String?
 }
 
-/// A part of a text in composed form, and how much it speaks for a label.
+/// A part of a text, and how much it speaks for a label.
 public struct RetvecSpan {
-    /// Where it stands in `text.precomposedStringWithCanonicalMapping`.
+    /// Where it stands in the text; for files that follow version 1 or 2 of the contract, in `text.precomposedStringWithCanonicalMapping`.
     public let range: Range<String.Index>
     /// By how much the natural logarithm of the label's probability falls without it; below 0 where it speaks against the label.
     public let weight: Double
@@ -23,7 +23,7 @@ public struct RetvecSpan {
 public final class RetvecClassifier {
     /// The labels, in the order in which the file was trained.
     public let labels: [String]
-    /// How many code points of a text are read. Long texts are read in windows.
+    /// How many code points of a text are read; of what condensing leaves of it, from version 3 of the contract on. Long texts are read in windows.
     public let readLimit: Int
     /// The length of the vectors from `embed`; 0 for a file that reads n-grams alone.
     public let embeddingSize: Int
@@ -32,7 +32,7 @@ public final class RetvecClassifier {
     private let block: UnsafeMutableRawPointer
     private let engine: OpaquePointer
     private let severalLabels: Bool
-    private let isOld: Bool
+    private let contract: UInt32
     private let lock = NSLock()
 
     /// - Parameter words: how many word vectors are kept for words that come again; 384 take 300 kB.
@@ -62,7 +62,7 @@ public final class RetvecClassifier {
         readLimit = Int(rvl_read_limit(opened))
         embeddingSize = Int(rvl_dimension(opened))
         let settings = Self.settings(of: file)
-        isOld = settings(0) == 1
+        contract = settings(0)
         severalLabels = settings(25) == 1
     }
 
@@ -95,10 +95,11 @@ public final class RetvecClassifier {
         }
     }
 
-    /// Tells which words of a text speak for a label, the most probable one by default; empty for an unknown label.
+    /// Tells which words of a text, of its first `readLimit` code points, speak for a label, the most probable one by default; empty for an
+    /// unknown label.
     public func explain(_ text: String, label: String? = nil) -> [RetvecSpan] {
         guard let place = label.map({ labels.firstIndex(of: $0) }) ?? -1 else { return [] }
-        let read = composed(text)
+        let read = given(text, most: readLimit)
         let scalars = Array(read.unicodeScalars)
         var spans = [rvl_span](repeating: rvl_span(), count: scalars.count)
         let found = locked { rvl_explain(engine, scalars.map(\.value), scalars.count, Int32(place), &spans, scalars.count) }
@@ -128,12 +129,14 @@ public final class RetvecClassifier {
         return found.prefix(count).map { ($0.label < 0 ? nil : labels[Int($0.label)], Double($0.probability)) }
     }
 
-    private func codes(of text: String) -> [UInt32] { composed(text).unicodeScalars.map(\.value) }
+    private func codes(of text: String) -> [UInt32] { given(text, most: 1 << 19).unicodeScalars.map(\.value) }
 
-    /// The text in composed form, as far as it is read. A composed character has at most four code points in decomposed form.
-    private func composed(_ text: String) -> String {
-        let given = text.unicodeScalars.prefix(isOld ? 4 * readLimit : readLimit)
-        return String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping
+    /// The text as the engine takes it: of up to `most` code points, of which the engine looks at 2^19; under earlier versions of the contract
+    /// composed, as far as it is read. A composed character has at most four code points in decomposed form.
+    private func given(_ text: String, most: Int) -> String {
+        let limit = contract > 2 ? most : contract == 2 ? readLimit : 4 * readLimit
+        let given = String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit)))
+        return contract > 2 ? given : given.precomposedStringWithCanonicalMapping
     }
 
     private func locked<Result>(_ body: () -> Result) -> Result {

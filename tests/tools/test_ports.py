@@ -5,7 +5,6 @@ import json
 import re
 import struct
 import subprocess
-import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NativeEngine
+from retvec_lite.windows import read_text
 from tools.build_engine import zig
 from tools.build_ports import ABIS, ROOT, build_android
 
@@ -65,11 +65,12 @@ def test_the_c_target_of_the_swift_package_gives_the_golden_answers(tmp_path: Pa
     source = ROOT / "swift" / "CRetvecLite" / "engine.c"
     subprocess.run([*compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     for name in ("plain", "rejecting", "several"):
-        engine = NativeEngine(read_artifact(ROOT / "golden" / f"{name}.retvec"), library)
+        artifact = read_artifact(ROOT / "golden" / f"{name}.retvec")
+        engine = NativeEngine(artifact, library)
         golden = json.loads((ROOT / "golden" / f"{name}.json").read_text("ascii"))
         (key,) = (key for key in golden["tolerance"] if key.startswith("engine-"))
         cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
-        found = engine.probabilities([unicodedata.normalize("NFC", case["text"]) for case in cases])
+        found = engine.probabilities([read_text(case["text"], artifact.config) for case in cases])
         expected = np.array([case["probabilities"][key] for case in cases])
         assert len(cases) > 100 and np.abs(found - expected).max() <= golden["tolerance"][key]
 

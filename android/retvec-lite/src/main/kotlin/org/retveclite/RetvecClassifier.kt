@@ -23,7 +23,7 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
     private var memory: List<ByteBuffer>?
     private var codes = direct(INITIAL)
     private var result = direct(INITIAL)
-    private val isOld: Boolean
+    private val contract: Int
     private val severalLabels: Boolean
 
     init {
@@ -37,14 +37,17 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
         engine = result.getLong(0)
         memory = listOf(file, block)
         val settings = section(file, SETTINGS)
-        isOld = file.getInt(settings + 4 * CONTRACT_VERSION) == 1
+        contract = file.getInt(settings + 4 * CONTRACT_VERSION)
         severalLabels = file.getInt(settings + 4 * MULTI_LABEL) == 1
     }
 
     /** The labels, in the order of the probabilities. */
     val labels: List<String> = List(NativeEngine.labels(engine)) { NativeEngine.label(engine, it).decode() }
 
-    /** How many code points of a text are read; what lies behind them is not. Long texts are read in windows. */
+    /**
+     * How many code points of a text are read; what lies behind them is not. Long texts are read in windows. Models that follow version 3 of the
+     * contract, as new ones do, count those that are left without markup, padding and what is invisible.
+     */
     val readLimit: Int = NativeEngine.readLimit(engine)
 
     /** The length of the vectors from [embed]; 0 for a model that reads n-grams alone. */
@@ -62,7 +65,7 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
 
     /** Writes the probability of each of [labels] to [into], which callers may reuse, and returns it. */
     @Synchronized fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
-        val count = write(composed(text), 4 * labels.size)
+        val count = write(given(text), 4 * labels.size)
         NativeEngine.probabilities(opened, codes.address, count, result.address)
         result.asFloatBuffer().get(into, 0, labels.size)
         return into
@@ -83,18 +86,19 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
         check(embeddingSize > 0) { "This model reads n-grams alone and has no embeddings." }
-        val count = write(composed(text), 4 * embeddingSize)
+        val count = write(given(text), 4 * embeddingSize)
         NativeEngine.embed(opened, codes.address, count, result.address)
         result.asFloatBuffer().get(into, 0, embeddingSize)
         return into
     }
 
     /**
-     * Tells which words of a text in composed form (NFC, as most texts are) speak for a label: an index of [labels], the most
-     * probable one by default. A text of n words takes the time of n + 1 calls, or less: words are computed once.
+     * Tells which words of a text, of its first [readLimit] code points, speak for a label: an index of [labels], the most probable one by
+     * default. A text of n words takes the time of n + 1 calls, or less: words are computed once. Models that follow version 1 or 2 of the
+     * contract take the text for one in composed form (NFC, as most texts are).
      */
     @Synchronized fun explain(text: CharSequence, label: Int? = null): List<Span> {
-        val read = composed(text)
+        val read = given(text, readLimit)
         val count = write(read, SPAN * read.length)
         val found = NativeEngine.explain(opened, codes.address, count, label ?: -1, result.address, count)
         return List(found) {
@@ -112,12 +116,12 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
     private val opened: Long get() = engine.also { checkNotNull(memory) { "The classifier is closed." } }
 
     @Synchronized private fun answers(text: CharSequence, most: Int): List<Prediction> {
-        val count = write(composed(text), ANSWER * most)
+        val count = write(given(text), ANSWER * most)
         val written = NativeEngine.classify(opened, codes.address, count, result.address, most)
         return List(written) { Prediction(labels.getOrNull(result.getInt(ANSWER * it)), result.getFloat(ANSWER * it + 4)) }
     }
 
-    /** Writes the code points of a composed text, makes room for a result of so many bytes, and returns how many there are. */
+    /** Writes the code points of a text, makes room for a result of so many bytes, and returns how many there are. */
     private fun write(text: String, bytes: Int): Int {
         if (codes.capacity() < 4 * text.length) codes = direct(8 * text.length)
         if (result.capacity() < bytes) result = direct(2 * bytes)
@@ -131,12 +135,12 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
         return count
     }
 
-    /** Returns the text in composed form, as far as it is read. */
-    private fun composed(given: CharSequence): String {
-        val limit = if (isOld) MOST_DECOMPOSED * readLimit else readLimit
-        val isLong = given.length > limit && Character.codePointCount(given, 0, given.length) > limit
-        val text = (if (isLong) given.subSequence(0, Character.offsetByCodePoints(given, 0, limit)) else given).toString()
-        return if (Normalizer.isNormalized(text, Normalizer.Form.NFC)) text else Normalizer.normalize(text, Normalizer.Form.NFC)
+    /** Returns the text as the engine takes it: up to [most] code points; under earlier versions of the contract composed, as far as it is read. */
+    private fun given(whole: CharSequence, most: Int = MOST_GIVEN): String {
+        val limit = if (contract > 2) most else if (contract == 2) readLimit else MOST_DECOMPOSED * readLimit
+        val isLong = whole.length > limit && Character.codePointCount(whole, 0, whole.length) > limit
+        val text = (if (isLong) whole.subSequence(0, Character.offsetByCodePoints(whole, 0, limit)) else whole).toString()
+        return if (contract > 2 || Normalizer.isNormalized(text, Normalizer.Form.NFC)) text else Normalizer.normalize(text, Normalizer.Form.NFC)
     }
 
     /** Where a section of the file starts, which the engine has checked. */
@@ -160,6 +164,9 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
 
         /** A composed character has at most so many code points in decomposed form. */
         const val MOST_DECOMPOSED = 4
+
+        /** Code points of a text that the engine looks at, where it condenses it. */
+        const val MOST_GIVEN = 1 shl 19
 
         /** Bytes of `rvl_answer` and `rvl_span`. */
         const val ANSWER = 8

@@ -9,6 +9,7 @@ import org.junit.Before
 import org.junit.Test
 import java.io.File
 import java.nio.ByteBuffer
+import java.nio.ByteOrder
 import kotlin.math.ln
 import kotlin.math.sqrt
 
@@ -104,6 +105,25 @@ class RetvecClassifierTest {
         val filler = "parcel ".repeat(classifier.readLimit / 7 + 1).take(classifier.readLimit)
         assertArrayEquals(classifier.classify(filler), classifier.classify("$filler cancel"), 0f)
         assertArrayEquals(classifier.classify("\uFFFD"), classifier.classify("\uD83D"), 0f)
+    }
+
+    /** A file as one that follows version 3 of the contract, under a right checksum. */
+    private fun asVersion3(bytes: ByteArray): ByteBuffer {
+        val file = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+        val settings = List(file.getInt(20)) { 64 + 16 * it }.first { file.getInt(it) == 1 }
+        file.putInt(file.getInt(settings + 4), 3).putLong(24, 0)
+        return file.putLong(24, (0 until bytes.size / 4).sumOf { file.getInt(4 * it).toUInt().toLong() * (2 * it + 1) })
+    }
+
+    @Test
+    fun textsAreCondensedFromVersion3On() = RetvecClassifier(asVersion3(file("plain").readBytes())).use { classifier ->
+        val padded = " <b>${"\u200B".repeat(classifier.readLimit)}w - h - e - r - e</b>  %69s&#32;it${"?".repeat(600_000)}"
+        assertArrayEquals(classifier.classify("where is it?"), classifier.classify(padded), 0f)
+        assertArrayEquals(classifier.embed("where is it?"), classifier.embed(padded), 0f)
+        assertEquals(classifier.predict("where is it?"), classifier.predict(padded))
+        val text = "<b>u\u0308ber</b> &#117;ns da"
+        assertEquals(text.split(" "), classifier.explain(text).map { text.substring(it.start, it.end) })
+        assertArrayEquals(classifier.classify("\u00FCber uns da"), classifier.classify(text), 0f)
     }
 
     @Test
