@@ -9,8 +9,6 @@
 #include "tables.h"
 #include "text.c"
 #include "normal_form.c"
-#include "reading.c"
-#include "condense.c"
 #include "machine.h"
 #include "kernels.c"
 #include "network.c"
