@@ -1,6 +1,6 @@
 /* What a person sees of a text (rules 0c to 0e): code points as they are read become a shorter text, of which windows are cut. */
 
-enum { MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3, LEAST_SPREAD = 4, WIDEST = MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS };
+enum { MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3, LEAST_SPREAD = 4, LEAST_GAPS = 3, WIDEST = MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS };
 
 static int is_of_script(uint32_t letter, uint32_t mark) {
   const uint32_t script = edges_up_to(RVL_SCRIPTS, mark);
@@ -23,11 +23,48 @@ APART void show(shown *text, uint32_t code) {
   if (text->blanks <= MOST_BLANKS && text->count < text->limit) text->chars[text->count++] = code;
 }
 
-/* Read a text without what is invisible, foreign marks and repeats (0c and 0d), up to `limit` code points; returns how many there are. From
- * the second sign of a gap on, what is in it waits: of more than three signs, only the first is left. */
+/* What waits in a gap until it is known how many rows of signs are in it: from the first sign of a row on, and from the second row on. */
+typedef struct {
+  uint32_t codes[(MOST_SIGNS - 1) * (MOST_SIGNS + MOST_BLANKS)];
+  uint32_t count, rows, signs, start, blanks; /* signs: of the last row, which starts there; blanks: behind it */
+} waiting;
+
+/* Show what waits, or only its separators. */
+static void show_waiting(shown *text, waiting *gap, int with_signs) {
+  uint32_t n;
+  for (n = 0; n < gap->count; n++)
+    if (with_signs || is_separator(gap->codes[n])) show(text, gap->codes[n]);
+  gap->count = 0;
+}
+
+/* Add a sign: of too many in a row the first is left, and of too many rows in a gap the first. */
+static void add_sign(shown *text, waiting *gap, uint32_t code) {
+  if (!gap->signs++) {
+    if (++gap->rows > MOST_SIGNS) show_waiting(text, gap, 0);
+    gap->start = gap->count;
+  }
+  gap->blanks = 0;
+  if (gap->rows > MOST_SIGNS) return;
+  if (gap->signs <= MOST_SIGNS)
+    gap->codes[gap->count++] = code;
+  else
+    gap->count = gap->start + 1;
+}
+
+static void add_separator(shown *text, waiting *gap, uint32_t code) {
+  gap->signs = 0;
+  if (gap->rows == 1) show_waiting(text, gap, 1);
+  if (!gap->count)
+    show(text, code);
+  else if (gap->blanks++ < MOST_BLANKS)
+    gap->codes[gap->count++] = code;
+}
+
+/* Read a text without what is invisible, foreign marks and repeats (0c and 0d), up to `limit` code points; returns how many there are. */
 static uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
   shown text = {.chars = chars, .limit = limit};
-  uint32_t waiting[MOST_SIGNS * (1 + MOST_BLANKS)], count = 0, letter = 0, marks = 0, signs = 0, blanks = 0, code, n;
+  waiting gap = {.count = 0};
+  uint32_t letter = 0, marks = 0, code;
   while (text.count < limit && next(source, &code)) {
     const uint32_t flags = flags_of(code);
     if (flags & RVL_IGNORED) continue;
@@ -38,26 +75,16 @@ static uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
       marks = 0;
     }
     if (flags & RVL_SEPARATOR) {
-      if (!count)
-        show(&text, code);
-      else if (blanks++ < MOST_BLANKS)
-        waiting[count++] = code;
+      add_separator(&text, &gap, code);
     } else if (is_sign(code)) {
-      blanks = 0;
-      if (++signs == 1)
-        show(&text, code);
-      else if (signs <= MOST_SIGNS)
-        waiting[count++] = code;
-      for (n = 0; n < count && signs > MOST_SIGNS; n++)
-        if (is_separator(waiting[n])) show(&text, waiting[n]);
-      if (signs > MOST_SIGNS) count = 0;
+      add_sign(&text, &gap, code);
     } else {
-      for (n = 0; n < count; n++) show(&text, waiting[n]);
-      count = signs = 0;
+      show_waiting(&text, &gap, 1);
+      gap.rows = gap.signs = 0;
       show(&text, code);
     }
   }
-  for (n = 0; n < count; n++) show(&text, waiting[n]);
+  show_waiting(&text, &gap, 1);
   return text.count;
 }
 
@@ -79,6 +106,7 @@ APART uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, u
  * the place behind what was written. */
 static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, uint32_t *kept) {
   uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_a(RVL_DIGITS, chars[start]), inside = 0, end = start + 1, place, kind;
+  int is_spread;
   while ((kind = gap_kind(chars, count, end, &place)) && place < count && stands_alone(chars, count, place)) {
     counts[kind]++;
     letters += !is_a(RVL_DIGITS, chars[place]);
@@ -88,8 +116,9 @@ static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, ui
     kind = gap_kind(chars, count, place, &place);
     if (counts[kind] > counts[inside]) inside = kind;
   }
+  is_spread = letters >= LEAST_SPREAD && counts[inside] >= LEAST_GAPS;
   for (place = start; place < end; place++) {
-    if (letters >= LEAST_SPREAD && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
+    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
     chars[(*kept)++] = chars[place];
   }
   return end;

@@ -8,6 +8,8 @@
 
 #include "tables.h"
 #include "text.c"
+#include "reading.c"
+#include "condense.c"
 #include "normal_form.c"
 #include "machine.h"
 #include "kernels.c"

@@ -1,4 +1,4 @@
-/* The code points of a text as it was given (rule 1), and what is known about each. */
+/* The code points of a text as it was given (rule 1), of UTF-8 too; and what is known about each. */
 
 enum {
   BITS = 21, /* of a code point */

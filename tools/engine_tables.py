@@ -46,6 +46,15 @@ UNICODE: Final = "14.0.0"
 _MARKS: Final = 0x300
 """The first combining mark."""
 
+_PLANE: Final = 0x10000
+"""Code points of a plane. Tables of 16 bits have a part for each of the first two, the only ones with marks and signs."""
+
+_SINGLES_END: Final = 0x1100
+"""Single letters end here (rule 0e); those from U+1E00 to U+1FFF are no digits."""
+
+_IDEOGRAPHS: Final = ((0xF900, 0xFAD9), (0x2F800, 0x2FA1D))
+"""The first and last ideographs that are composed to others."""
+
 _GAP: Final = 5
 """Code points without a letter that a run of letters goes on behind: another run would take as many bytes."""
 
