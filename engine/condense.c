@@ -1,6 +1,10 @@
 /* What a person sees of a text (rules 0c to 0e): code points as they are read become a shorter text, of which windows are cut. */
 
-enum { MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3, LEAST_SPREAD = 4, LEAST_GAPS = 3, WIDEST = MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS };
+enum {
+  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3,
+  LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
+  WIDEST = MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS /* of what may be left of a gap */
+};
 
 static int is_of_script(uint32_t letter, uint32_t mark) {
   const uint32_t script = edges_up_to(RVL_SCRIPTS, mark);

@@ -14,8 +14,8 @@ enum {
 
 /* How many ranges of a kind, such as RVL_MARKS, begin or end up to a code point: inside of one it is odd. */
 APART uint32_t edges_up_to(uint32_t kind, uint32_t code) {
-  const uint16_t *places = rvl_edge_places + kind + (code >> 16);
-  return code < 0x20000 ? count_up_to(rvl_edges + places[0], (uint32_t)(places[1] - places[0]), code & 0xFFFF) : 0;
+  const uint32_t part = kind + (code < 0x20000 ? code >> 16 : 0), start = rvl_edge_places[part];
+  return code < 0x20000 ? count_up_to(rvl_edges + start, rvl_edge_places[part + 1] - start, code & 0xFFFF) : 0;
 }
 
 static int is_a(uint32_t kind, uint32_t code) { return (int)(edges_up_to(kind, code) & 1); }

@@ -103,8 +103,9 @@ RVL_API void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *
  * written: 0 for files without a table of meaning. */
 RVL_API uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector);
 
-/* The words of one such window as the network reads them: `slots` has rvl_slots rows of rvl_slot_length code points, zeros behind the end. Each
- * word's embedding, of rvl_word_dimension numbers, goes into a row of `embeddings`, unless that is null. Returns how many slots are in use. */
+/* The words of one such window as the network reads them: `slots` has rvl_slots rows of rvl_slot_length code points, zeros behind the end.
+ * Each word's embedding, of rvl_word_dimension numbers, goes into a row of `embeddings`, unless that is null. Returns how many slots are in
+ * use. */
 RVL_API uint32_t rvl_slots(const rvl *engine);
 RVL_API uint32_t rvl_slot_length(const rvl *engine);
 RVL_API uint32_t rvl_word_dimension(const rvl *engine);
@@ -117,9 +118,10 @@ typedef struct {
   uint32_t max_chars;    /* code points of a text that are read */
 } rvl_rules;
 
-/* Bring texts, condensed or composed before, into their normal form: runs of characters that no separator divides, each with one 0 behind it. Text number i ends
- * before code point ends[i], as for rvl_many, and its normal form before chars_ends[i]. `chars` has room for all code points of the texts
- * and one more for each text, `flags` is room to work in, for the code points of the longest text. Returns how many were written. */
+/* Bring texts, condensed or composed before, into their normal form: runs of characters that no separator divides, each with one 0 behind
+ * it. Text number i ends before code point ends[i], as for rvl_many, and its normal form before chars_ends[i]. `chars` has room for all code
+ * points of the texts and one more for each text, `flags` is room to work in, for the code points of the longest text. Returns how many were
+ * written. */
 RVL_API size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
                         uint32_t *chars_ends);
 

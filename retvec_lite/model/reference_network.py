@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, codepoints, words
+from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, words
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import (
@@ -23,6 +23,7 @@ from retvec_lite.model.heads import (
     RnnHead,
 )
 from retvec_lite.ngrams import NgramConfig, ngram_logits
+from retvec_lite.runtime.interpreters import codepoint_rows
 
 if TYPE_CHECKING:
     from retvec_lite.model.weight_files import TrainedModel
@@ -268,11 +269,10 @@ class Reference:
         self._model = model
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+        """Return the probabilities of texts that were read (`windows.read_text`), float32 `[texts, classes]`."""
         model, config = self._model, self._model.encoder
         found = []
-        for text in texts:
-            row = codepoints(text, config.max_chars)
+        for row in codepoint_rows(texts, config.max_chars):
             linear = linear_logits(row, config, model.ngrams, model.meaning, model.weights)
             found.append(probabilities(words(row, config), model.head, model.weights, linear, model.multi_label))
         return np.stack(found)

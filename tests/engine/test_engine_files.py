@@ -203,6 +203,26 @@ def test_a_vector_is_no_layer_to_leave_out(library: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "shares", "problem"),
+    [
+        (3, (1.0, 1e-300, 0.5), SOUND),
+        (3, (1.0, 0.5), DAMAGED),
+        (3, (0.5, 0.0, 0.5), DAMAGED),
+        (3, (0.5, -0.1, 0.5), DAMAGED),
+        (3, (0.5, 1.1, 0.5), DAMAGED),
+        (3, (float("nan"), 0.5, 0.5), DAMAGED),
+        (2, (0.3, 0.3, 0.4), DAMAGED),
+    ],
+)
+def test_shares_are_those_of_the_labels_and_of_version_3(
+    version: int, shares: Sequence[float], problem: int, library: Path
+) -> None:
+    sections = sections_of(file_of("pool" if version == 3 else "version 2"))
+    assert problem_of(to_file(sections), library) == SOUND
+    assert problem_of(to_file({**sections, "shares": struct.pack(f"<{len(shares)}d", *shares)}), library) == problem
+
+
 def test_character_features_are_refused(library: Path) -> None:
     found = bytearray(FILES[0])
     (count,) = struct.unpack_from("<I", found, 20)

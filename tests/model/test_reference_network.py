@@ -11,7 +11,7 @@ from modeling_cases import SMALL_HEADS, random_classifier, random_head
 
 from retvec_lite.contract import codepoints, words
 from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
-from retvec_lite.model.reference_network import head_logits, probabilities, sentence_vector
+from retvec_lite.model.reference_network import Reference, head_logits, probabilities, sentence_vector
 
 PHI = NormalDist().cdf
 Weights = dict[str, npt.NDArray[np.float32]]
@@ -201,6 +201,16 @@ def test_probabilities_are_a_softmax_of_all_of_it(head: HeadSpec) -> None:
     assert found.sum() == pytest.approx(1.0, abs=1e-6)
     shifted = {**classifier.weights, "head/logits/bias": classifier.weights["head/logits/bias"] + np.float32(1000.0)}
     np.testing.assert_allclose(probabilities(slots, head, shifted), found, atol=1e-3)
+
+
+def test_what_was_read_is_not_composed_again() -> None:
+    """Condensing drops what stood between letters that compose, as between these of Hangul."""
+    classifier = random_classifier(PoolHead())
+    row = np.zeros(classifier.encoder.max_chars, np.int32)
+    row[:2] = 0x1100, 0x1161
+    slots = words(row, classifier.encoder)
+    found = Reference(classifier).probabilities(["\u1100\u1161"])[0]
+    np.testing.assert_array_equal(found, probabilities(slots, classifier.head, classifier.weights))
 
 
 def test_an_unknown_head_is_a_programming_error() -> None:

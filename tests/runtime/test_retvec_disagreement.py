@@ -102,6 +102,8 @@ KINDS: Mapping[str, Callable[[Sections], bytes]] = {
         }.items()
     },
     "threshold": lambda sections: to_file(sections | {"numbers": struct.pack("<2d", 0.9, 0.4)}),
+    "shares": lambda sections: to_file(sections | {"shares": struct.pack("<5d", *[0.2] * 5)}),
+    "shares in metadata": _with_metadata(lambda metadata: metadata["decision"].update(shares=[0.2] * 5)),
     "two label sections": _two_sections,
     "no characters known": lambda sections: to_file({**sections, "characters_known": b""}),
     "sizes of meaning": _with_metadata(

@@ -20,7 +20,7 @@ CHARACTERS = "".join(sorted("abcdefghijklmnopqrstuvwxyz我的包裹在哪里"))
 DECISIONS = {
     "pool": Decision(threshold=0.35, unknown_label="five", unknown_power=0.4, characters=CHARACTERS),
     "several": Decision(thresholds=(0.3, 0.6, 0.5, 0.5, 0.4), characters=CHARACTERS),
-    "ngrams": Decision(threshold=0.25, characters=CHARACTERS),
+    "ngrams": Decision(threshold=0.25, characters=CHARACTERS, shares=(0.5, 0.2, 0.1, 0.1, 0.1)),
 }
 """Name of an export -> its decision."""
 
