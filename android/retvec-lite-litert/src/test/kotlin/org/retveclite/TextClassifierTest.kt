@@ -132,7 +132,7 @@ class TextClassifierTest {
         }
         val count = ModelFile.json.getJSONArray("labels").length()
         fun expected(share: Double): Double {
-            val weights = (1..2).map { exp(count * it * ln(it / share)) }
+            val weights = (1..2).map { exp(2 * count * it * ln(it / share)) }
             return (weights[0] + 2 * weights[1]) / weights.sum()
         }
         assertEquals(expected(1.0 / count), answer(null, ""), 1e-5)
