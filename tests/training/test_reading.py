@@ -17,6 +17,7 @@ from retvec_lite.training import reading
 from retvec_lite.training.examples import count_words
 from retvec_lite.training.linear_features import count_ngrams
 from retvec_lite.training.reading import Ragged, TextReader
+from retvec_lite.windows import read_text
 
 TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
 CONFIG = EncoderConfig(max_chars=40, max_words=9)
@@ -41,7 +42,7 @@ def assert_reference_words(groups: Sequence[Sequence[str]], ids: Sequence[Ints],
     for group, part in zip(groups, ids, strict=True):
         assert part.dtype == np.int32 and part.shape == (len(group), config.max_words)
         for row, text in zip(part, group, strict=True):
-            expected = contract.words(contract.codepoints(text, config.max_chars), config)
+            expected = contract.words(contract.codepoints(read_text(text, config), config.max_chars), config)
             np.testing.assert_array_equal(words[row], expected)
             np.testing.assert_array_equal(row != 0, expected[:, 0] != 0)
 
@@ -50,10 +51,15 @@ RULES = {"usual": EncoderConfig(), "other": OTHER_RULES}
 chosen = st.sampled_from([(24, 5), (64, 9), (128, 200)])
 
 
+def count_reference_words(text: str, rules: EncoderConfig) -> int:
+    longest = dataclasses.replace(rules, max_chars=reading.LONGEST_COUNTED)
+    return contract.count_pieces(list(map(ord, read_text(text, longest)[: longest.max_chars])), rules)
+
+
 def assert_counted_and_encoded(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
     config = dataclasses.replace(rules, max_chars=size[0], max_words=size[1])
     groups = [found, found[::-1], TEXTS]
-    assert count_words(found, rules).tolist() == [contract.count_pieces(list(map(ord, text)), rules) for text in found]
+    assert count_words(found, rules).tolist() == [count_reference_words(text, rules) for text in found]
     reader = TextReader([*found, *TEXTS], config)
     ids = [reader.word_ids(group) for group in groups]
     assert_reference_words(groups, ids, reader.words, config)
@@ -89,7 +95,7 @@ LONG = ["word " * 300, "漢字かな" * 200, "ไทยภาษา" * 90 + " ab
 def test_long_texts_and_unspaced_scripts(size: tuple[int, int]) -> None:
     config = EncoderConfig(max_chars=size[0], max_words=size[1])
     counts = count_words(LONG, config)
-    assert counts.tolist() == [contract.count_pieces([ord(char) for char in text[:4096]], config) for text in LONG]
+    assert counts.tolist() == [count_reference_words(text, config) for text in LONG]
     ids, words = encode(LONG, config)
     assert_reference_words([LONG], [ids], words, config)
 
@@ -151,7 +157,7 @@ def assert_reference_ngrams(found: list[str], config: EncoderConfig, ngrams: Ngr
         assert counts.dtype == np.float32 and counts.shape == (len(group), ngrams.buckets)
         assert counts.has_canonical_format, "each bucket once, in ascending order"
         for row, text in zip(counts.toarray(), group, strict=True):
-            buckets = ngram_buckets(contract.codepoints(text, config.max_chars), config, ngrams)
+            buckets = ngram_buckets(contract.codepoints(read_text(text, config), config.max_chars), config, ngrams)
             np.testing.assert_array_equal(row, np.bincount(buckets, minlength=ngrams.buckets))
         np.testing.assert_array_equal(factors.totals(), counts.toarray().sum(axis=0))
 
