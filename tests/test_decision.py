@@ -146,6 +146,13 @@ def test_forms_of_known_letters_are_known_from_version_2_on() -> None:
     assert {"é", "e"} <= set(letters_and_digits(["É"], 2)) and "@" not in letters_and_digits(["a"], 2)
 
 
+def test_rare_lookalikes_of_known_letters_are_known_from_version_3_on() -> None:
+    found = set(letters_and_digits(["hi 5"], 3))
+    assert {"h", "ꓧ", "Ꮋ", "𐌷", "𐐐", "⠓", "🇭", "❺"} <= found and not found & set("һꓙᒍꓕ")
+    assert set(letters_and_digits(["hi 5"], 2)) <= found
+    assert not set(letters_and_digits(["hi 5"], 2)) & set("ꓧᎻ𐌷⠓🇭❺")
+
+
 @given(st.lists(st.text()))
 def test_characters_are_closed_under_case(texts: list[str]) -> None:
     found = letters_and_digits(texts)

@@ -1,5 +1,6 @@
 """The rules of n-grams: the reference against a plain implementation of its own, the tables, and the exactness of the hash."""
 
+import dataclasses
 import unicodedata
 
 import numpy as np
@@ -69,6 +70,16 @@ def test_the_ngrams_of_one_text() -> None:
     assert sorted(found) == sorted(plain_hash(ngram) % MOST_BUCKETS for ngram in ngrams)
     assert hash_of([0x61]) == FACTOR + 0x61
     assert hash_of([0x10FFFF, 0]) == (FACTOR + 0x10FFFF) % PRIME * FACTOR % PRIME
+
+
+def test_ngrams_with_an_unknown_letter_are_left_out_from_version_3_on() -> None:
+    row = codepoints("a\u02adb c", ENCODER.max_chars)
+    config = NgramConfig(buckets=MOST_BUCKETS, longest=3)
+    ngrams = ["a", "b", "c", "\0a", "b\0", "\0c", "c\0", "\0c\0"]
+    assert sorted(ngram_buckets(row, ENCODER, config)) == sorted(plain_hash(ngram) % MOST_BUCKETS for ngram in ngrams)
+    old = dataclasses.replace(ENCODER, contract_version=2)
+    ngrams += ["\u02ad", "a\u02ad", "\u02adb", "\0a\u02ad", "a\u02adb", "\u02adb\0"]
+    assert sorted(ngram_buckets(row, old, config)) == sorted(plain_hash(ngram) % MOST_BUCKETS for ngram in ngrams)
 
 
 def test_a_text_that_fills_its_row_ends_with_a_mark() -> None:
