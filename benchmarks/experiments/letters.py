@@ -68,8 +68,10 @@ SCRIPTS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Script -> letter -> what is written for it, where the script has one."""
 UPSIDE_DOWN: Final = dict(zip("abcdefghijklmnopqrstuvwxyz?!.,'", "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz¿¡˙'" + ",", strict=True))
-NO_LATIN: Final = "ⵀⵎⵞⵥⵟⵇሀመቀሎረሸ"
-"""Tifinagh and Ethiopic letters, which look like none of the Latin ones: what a word says without them is to be read."""
+RUNES: Final = _pairs("aᚨ bᛒ dᛞ eᛖ fᚠ gᚷ hᚺ iᛁ jᛃ kᚲ lᛚ mᛗ nᚾ oᛟ pᛈ rᚱ sᛊ tᛏ uᚢ wᚹ zᛉ")
+"""Letter -> the rune of its sound. Few of them look like a Latin letter."""
+ETHIOPIC: Final = "ለመሠረሰቀበተነአከወዘየደገጠጰጸ"
+"""Letters that look like none of the Latin ones: what a word says without them is to be read."""
 MARKS: Final = {
     "Hebrew": "\u05b4\u05b7\u05b8",
     "Arabic": "\u064e\u064f\u0650",

@@ -42,13 +42,14 @@ from benchmarks.experiments.disguises import (
 from benchmarks.experiments.letters import (
     ACCENTS,
     ANY_MARKS,
+    ETHIOPIC,
     FORMS,
     INVISIBLE,
     LEET,
     LOOKALIKES,
     MARKS,
     NEUTRAL_EMOJI,
-    NO_LATIN,
+    RUNES,
     SCRIPTS,
 )
 from benchmarks.experiments.surroundings import FOREIGN, GREETINGS, SIGNATURES
@@ -211,8 +212,11 @@ GROUPS: Final[Mapping[str, Mapping[str, Way]]] = {
             lambda word, draw: "".join(f"{sign}\ufe0f\u20e3" if sign.isdecimal() else sign for sign in word)
         ),
         "upside down": upside_down,
+    },
+    "letters in no list": {
         "one letter of each word as ?": in_words(with_one("?")),
-        "one letter of each word Tifinagh or Ethiopic": in_words(with_one(NO_LATIN)),
+        "one letter of each word Ethiopic": in_words(with_one(ETHIOPIC)),
+        "half of the letters runes": in_words(replacing(RUNES, 0.5)),
     },
     "twelve keyboards": {KEYBOARD: typed_on_a_keyboard},
     f"{LINK}, ordinary site": {

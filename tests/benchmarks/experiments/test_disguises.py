@@ -8,7 +8,7 @@ from pathlib import Path
 import confusable_homoglyphs
 import pytest
 
-from benchmarks.experiments.letters import FORMS, LOOKALIKES, MARKS, NEUTRAL_EMOJI, NO_LATIN, SCRIPTS
+from benchmarks.experiments.letters import ETHIOPIC, FORMS, LOOKALIKES, MARKS, NEUTRAL_EMOJI, RUNES, SCRIPTS
 from benchmarks.experiments.ways import GROUPS, KEYBOARD, WAYS, can_write, write_all
 from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.ngrams import folded_letters
@@ -103,7 +103,7 @@ def test_letters_of_a_script_are_of_that_script() -> None:
     for name, table in SCRIPTS.items():
         script = name.split(",")[0].upper()
         assert all(script in unicodedata.name(letter) for letter in "".join(table.values())), name
-    assert {unicodedata.name(letter).split()[0] for letter in NO_LATIN} == {"TIFINAGH", "ETHIOPIC"}
+    assert {unicodedata.name(letter).split()[0] for letter in (*ETHIOPIC, *RUNES.values())} == {"ETHIOPIC", "RUNIC"}
     for name, marks in MARKS.items():
         assert all(
             unicodedata.name(mark).startswith(name.upper()) and unicodedata.category(mark) == "Mn" for mark in marks
@@ -158,7 +158,7 @@ def test_mixed_lookalikes_are_some_by_unicode_and_unlisted_ones_none() -> None:
 def test_letters_and_emoji_are_not_those_of_training() -> None:
     training = pytest.importorskip("retvec_lite.data.disguises", reason="training has no disguises yet")
     learned = set("".join(training._LOOKALIKES.values()))
-    scripts = {*NO_LATIN, *"".join("".join(table.values()) for table in SCRIPTS.values())}
+    scripts = {*ETHIOPIC, *RUNES.values(), *"".join("".join(table.values()) for table in SCRIPTS.values())}
     assert not scripts & (learned | set(training._FOREIGN))
     for name in ("unlisted", "hooks and strokes"):
         assert not set("".join(LOOKALIKES[name].values())) & (learned | set(training._FOREIGN)), name
