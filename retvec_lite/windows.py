@@ -66,7 +66,7 @@ def read_text(text: str, config: EncoderConfig) -> str:
         >>> from retvec_lite import EncoderConfig
         >>> from retvec_lite.windows import read_text
         >>> read_text("<b>Hello</b>" + 1000 * ".", EncoderConfig())
-        'Hello..'
+        'Hello.'
     """
     if config.contract_version == 1:
         return composed(text, config.max_chars)

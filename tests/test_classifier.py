@@ -18,7 +18,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
 from retvec_lite.runtime.answers import Prediction
-from retvec_lite.windows import combine, cut_windows
+from retvec_lite.windows import combine, cut_windows, read_text
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_long_text_is_answered_by_its_windows(classifier: rl.Classifier) -> No
     text = "hello there, how are you doing " * 2 + "my number is 1234567"
     windows = [tiny_probabilities(window) for window in cut_windows(text, classifier.config)]
     assert len(windows) == 3
-    weights = np.array([window.max() ** 4 for window in windows])
+    weights = np.exp([2 * (window * np.log(3 * window)).sum() for window in windows])
     expected = weights @ np.array(windows) / weights.sum()
     assert expected[0] > 0.5 > tiny_probabilities(text)[0]
     np.testing.assert_allclose(classifier.probabilities(["ab", text, "12"])[1], expected, atol=1e-6)
@@ -256,13 +256,13 @@ def test_only_some_labels_of_a_long_text(tmp_path: Path, chosen: list[str]) -> N
     decision = Decision(unknown_label="digits")
     (tmp_path / "m.tflite").write_bytes(tiny_artifact(decision=decision.to_dict()))
     limited = rl.load(tmp_path / "m.tflite", languages=chosen)
-    long = "12 AB " * MAX_CHARS + "x" * MAX_CHARS + " A"
+    long = "12 AB " * MAX_CHARS + "xyz " * MAX_CHARS + " A"
     windows = cut_windows(long, limited.config)
     columns = [column for column, label in enumerate(LABELS) if label in limited.labels]
     table = np.array([tiny_probabilities(window)[columns] for window in windows], np.float32)
     table /= table.sum(axis=1, keepdims=True)
     assert len(windows) > 2 and np.ptp(table, axis=0).max() > 0.1, "windows that differ"
-    expected = combine(table, limited.labels, decision)
+    expected = combine(table, limited.labels, decision, limited.config, windows)
     found = limited.probabilities([long, "12"])
     np.testing.assert_allclose(found[0], expected, atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
@@ -276,7 +276,7 @@ def test_labels_in_anything_that_holds_some(model_path: Path, given: Any) -> Non
 
 def test_threads_can_share_a_classifier(classifier: rl.Classifier) -> None:
     texts = ["1" * n + "A" * m for n in range(8) for m in range(8)]
-    expected = np.array([tiny_probabilities(text) for text in texts])
+    expected = np.array([tiny_probabilities(read_text(text, classifier.config)) for text in texts])
     wrong: list[int] = []
 
     def work() -> None:

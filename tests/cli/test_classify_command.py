@@ -134,7 +134,7 @@ def test_a_trained_folder_writes_what_it_prints(main: Main, tmp_path: Path) -> N
 
 
 def test_classify_reads_lines_and_survives_any_byte(tiny_model: str) -> None:
-    lines = "12\r\nAB\n\n👍\n".encode() + b"\xff\xfe\x00\xed\xa0\x80 1\n" + b"1" * 1_000_000 + b"\nno newline"
+    lines = "12\r\nAB\n\n👍\n".encode() + b"\xff\xfe\x00\xed\xa0\x80 1\n" + b"12 " * 333_333 + b"\nno newline"
     done = run("classify", tiny_model, "--json", "--skip-bad-rows", stdin=lines)
     problem = b"standard input, line 5: the byte 0xFF is not UTF-8."
     assert done.returncode == 0 and done.stderr.startswith(b"1 bad row skipped, the first: " + problem)
@@ -297,7 +297,7 @@ def test_files_of_newcomers(main: Main, tiny_model: str, tmp_path: Path) -> None
 
 
 def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: str, tmp_path: Path) -> None:
-    texts = ["1" * (number % 4) + "A" * (number % 3) for number in range(1000)]
+    texts = ["12"[: number % 3] + "A" * (number % 3) for number in range(1000)]
     write_table(tmp_path / "many.csv", [(text, str(number)) for number, text in enumerate(texts)], ("body", "id"))
     arguments = ["classify", tiny_model, "--input", str(tmp_path / "many.csv"), "--text-column", "body", "--json"]
     outputs = [main(*arguments, "--workers", workers)[1] for workers in ("1", "2")]

@@ -312,7 +312,7 @@ def test_another_contract_version_is_named(tmp_path: Path) -> None:
         "embedding": {},
         "training": {},
     }
-    metadata = {"classifier": json.dumps({**about, "encoder": {"contract_version": 3, "new": 1}})}
+    metadata = {"classifier": json.dumps({**about, "encoder": {"contract_version": 4, "new": 1}})}
     path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
-    with pytest.raises(RetvecLiteError, match="contract version is 3, but"):
+    with pytest.raises(RetvecLiteError, match="contract version is 4, but"):
         load_trained_model(path)

@@ -93,7 +93,7 @@ def random_code_points(rng: np.random.Generator, texts: int, length: int) -> npt
         values: list[int] = []
         wanted = length if rng.random() < 0.3 else int(rng.integers(0, length + 1))
         while len(values) < wanted:
-            kind = KINDS[rng.choice(len(KINDS), p=[0.15, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.2, 0.1])]
+            kind = KINDS[rng.choice(len(KINDS), p=[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.2, 0.1, 0.05])]
             values += rng.choice(kind, int(rng.geometric(0.2))).tolist()
         row[:wanted] = values[:wanted]
     return rows

@@ -95,7 +95,7 @@ for name, function in (
     ("greater", np.greater), ("greater_equal", np.greater_equal),
 ):  # fmt: skip
     binary(name, I, J, function(I, J))
-for name, function in (("and", np.logical_and), ("or", np.logical_or)):
+for name, function in (("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)):
     C.add(
         f"logical_{name}",
         {"x": F},

@@ -30,7 +30,7 @@ def test_nothing_was_changed_and_nothing_is_large() -> None:
         sums[line[66:]] = line[:64]
     files = [path for path in FOLDER.iterdir() if path.name not in (CHECKSUMS, "README.md")]
     assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files} == sums
-    assert sum(path.stat().st_size for path in files) <= 700_000
+    assert sum(path.stat().st_size for path in files) <= 1_000_000
 
 
 @pytest.mark.parametrize(("name", "suffix", "key"), CASES)
@@ -43,7 +43,7 @@ def test_the_answers_are_those_of_the_reference(name: str, suffix: str, key: str
     classifier = rl.load(FOLDER / f"{name}{suffix}")
     assert list(classifier.labels) == golden["labels"]
     cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
-    assert len(cases) > 100 and len(golden["long"]) == 5
+    assert len(cases) > 100 and len(golden["long"]) == 6
     texts = [case["text"] for case in cases]
     found = classifier.probabilities(texts)
     expected = np.array([case["probabilities"][key] for case in cases])

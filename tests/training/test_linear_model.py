@@ -19,6 +19,7 @@ from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.training.linear_features import Features, mean_vectors
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear
 from retvec_lite.training.reading import TextReader
+from retvec_lite.windows import read_text
 
 NGRAMS = NgramConfig(buckets=512)
 EMBEDDING = random_embedding(dimension=64).weights
@@ -141,7 +142,7 @@ def test_scores_are_those_of_the_reference(words: bool) -> None:
     scores = found.scores(features_of(texts, words=words))
     ids, vectors = vectors_of(texts, TINY_CONFIG)
     for row, text in enumerate(texts):
-        codes = contract.codepoints(text, TINY_CONFIG.max_chars)
+        codes = contract.codepoints(read_text(text, TINY_CONFIG), TINY_CONFIG.max_chars)
         expected = ngram_logits(codes, TINY_CONFIG, NGRAMS, found.weights)
         if words:
             slots = vectors[ids[row]].astype(np.float32)

@@ -98,6 +98,7 @@ def settings_of(
             scheme=scheme,
             clean=training.texts,
             characters="",
+            label_shares=None,
             is_translated=False,
         )
 
