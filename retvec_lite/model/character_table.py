@@ -197,7 +197,7 @@ def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
         balance=balance,
         parts=parts,
         kept=kept,
-        like=(replaced == 0).astype(np.float32),
+        like=((replaced == 0) & (weight != 0)).astype(np.float32),
         ends=distinct[:, 2].astype(np.int32),
         technical=distinct[:, 3].astype(np.float32),
         space=int(kinds[0x20]),
