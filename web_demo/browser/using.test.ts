@@ -20,7 +20,7 @@ describe("typing", () => {
       seen.add(JSON.stringify([...(await bars(page))]));
     }
     // A sure classifier shows the same percentages for several beginnings.
-    expect(seen.size).toBeGreaterThan(3);
+    expect(seen.size).toBeGreaterThan(2);
     const shown = await bars(page);
     const [top] = [...shown].reduce((best, row) => (row[1] > best[1] ? row : best));
     expect(await page.textContent("#top-label")).toBe(top);
@@ -72,7 +72,7 @@ describe("typing", () => {
     const ignored = new RegExp(` characters, ${words} of ${words} words: the rest is ignored$`);
     await type(page, "ab ".repeat(words));
     expect(await page.textContent("#text-note")).toMatch(new RegExp(`^${3 * words - 1} of \\d+ characters$`));
-    await type(page, "あ".repeat(words + 16)); // overlapping pieces
+    await type(page, "あい".repeat(words / 2 + 8)); // overlapping pieces
     expect(await page.textContent("#text-note")).toMatch(ignored);
     await type(page, "ab ".repeat(words + 1));
     expect(await page.textContent("#text-note")).toMatch(ignored);
