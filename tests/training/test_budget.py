@@ -42,7 +42,7 @@ def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int
 
 def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "FEW", 3)
-    assert [parts(data, max_kb=limit)[0] for limit in (1000, 760, 650, 390, 370)] == [
+    assert [parts(data, max_kb=limit)[0] for limit in (1000, 760, 650, 405, 370)] == [
         "cnn",
         "cnn",
         "pool",
@@ -136,7 +136,7 @@ def test_every_format_has_room_and_short_texts_cost_no_more_than_they_must(data:
     assert plans > 150
 
 
-@pytest.mark.parametrize("labels", [4, 150])
+@pytest.mark.parametrize("labels", [4, 130])
 def test_files_with_meaning_stay_below_their_limits(
     data: TrainingData, labels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
