@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
+from html.entities import html5
 from typing import Final
 
 from retvec_lite.contract import BLANK, MAX_CODE_POINT
@@ -75,36 +76,34 @@ SCRIPTS: Final[Ranges] = _hex(
 """Code points of one script that do not lie in one row of 128."""
 
 ENTITIES: Final = {
-    "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": "\xa0", "shy": "\xad", "copy": "©", "reg": "®", "deg": "°",
-    "cent": "¢", "pound": "£", "yen": "¥", "euro": "€", "times": "×", "middot": "·", "bull": "•", "hellip": "…", "ndash": "–",
-    "mdash": "—", "lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”",
-}  # fmt: skip
+    name: html5[f"{name};"]
+    for name in (
+        *(
+            "amp",
+            "lt",
+            "gt",
+            "quot",
+            "apos",
+            "nbsp",
+            "shy",
+            "copy",
+            "reg",
+            "deg",
+            "cent",
+            "pound",
+            "yen",
+            "euro",
+            "times",
+            "middot",
+        ),
+        *("bull", "hellip", "ndash", "mdash", "lsquo", "rsquo", "ldquo", "rdquo"),
+    )
+}
 """Common character references of HTML by name, and what they stand for."""
 
 INLINE: Final = frozenset(
-    [
-        "a",
-        "b",
-        "big",
-        "code",
-        "del",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "mark",
-        "q",
-        "s",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "tt",
-        "u",
-    ]
-)
+    ("a", "b", "big", "code", "del", "em", "font", "i", "ins", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "tt", "u")
+)  # fmt: skip
 """Tags inside a word or a line: nothing stands in their place. In that of others stands a space."""
 
 
@@ -267,12 +266,8 @@ def _tag(what: str) -> str | None:
     return " " if found[1] and found[1].lower() not in INLINE else ""
 
 
-def _number(what: str) -> str:
-    return " "
-
-
 _READERS: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "escape": _escape, "unit": _unit, "number": _number, "tag": _tag, "entity": _entity,
+    "escape": _escape, "unit": _unit, "number": lambda what: " ", "tag": _tag, "entity": _entity,
 }  # fmt: skip
 """What markup stands for by its kind, None for what only looks like markup; nothing stands for the other kinds."""
 

@@ -7,7 +7,7 @@ of SMS spam, Banking77 and the starter data, before, behind and between 200 word
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -74,9 +74,9 @@ def read_text(text: str, config: EncoderConfig) -> str:
     return condense(text, limit) if config.contract_version > 2 else unicodedata.normalize("NFC", text[:limit])
 
 
-def decided_text(text: str, config: EncoderConfig) -> str:
-    """Return where a `Decision` looks for known letters: in what is read; up to version 2, in the start of the text as it was given."""
-    return read_text(text, config) if config.contract_version > 2 else text[: read_limit(config)]
+def decided_text(text: str, windows: Sequence[str], config: EncoderConfig) -> str:
+    """Return where a `Decision` looks for known letters: in the windows of a text; up to version 2, in its start as it was given."""
+    return "".join(windows) if config.contract_version > 2 else text[: read_limit(config)]
 
 
 def cut_windows(text: str, config: EncoderConfig) -> list[str]:
@@ -154,13 +154,12 @@ def mean_embedding(table: Floats) -> Floats:
 
 
 def answer_in_windows(
-    answer: Answers, texts: Iterable[str], config: EncoderConfig, join: Callable[[Floats, Sequence[str]], Floats]
+    answer: Answers, parts: Sequence[Sequence[str]], join: Callable[[Floats, Sequence[str]], Floats]
 ) -> Floats:
     """Return a row for each text, float32 `[texts, columns]`: every different window is answered once, and `join` makes one of several.
 
-    `join` gets the rows of a text's windows, and the windows.
+    `parts` are the windows of each text. `join` gets the rows of a text's windows, and the windows.
     """
-    parts = [cut_windows(text, config) for text in texts]
     if all(len(windows) == 1 for windows in parts):
         return answer([window for (window,) in parts])
     rows = {window: row for row, window in enumerate(dict.fromkeys(window for windows in parts for window in windows))}

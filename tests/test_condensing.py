@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import condensing
-from retvec_lite.condensing import ENTITIES, MARKS, MOST_MARKS, SIGNS, condense
+from retvec_lite.condensing import MARKS, MOST_MARKS, SIGNS, condense
 from retvec_lite.contract import BLANK
 from retvec_lite.normal_form import IGNORED, ranges_hold
 
@@ -87,12 +87,6 @@ def test_the_limit_counts_what_is_left() -> None:
 
 def test_a_surrogate_is_a_replacement_character() -> None:
     assert condense("a\ud800b", 512) == "a\ufffdb"
-
-
-def test_entities_are_those_of_html() -> None:
-    import html
-
-    assert {name: html.unescape(f"&{name};") for name in ENTITIES} == ENTITIES
 
 
 def test_marks_and_signs_are_those_of_unicode() -> None:

@@ -144,6 +144,10 @@ def test_every_different_window_is_answered_once() -> None:
         asked.extend(texts)
         return np.array([[len(text)] for text in texts], np.float32)
 
-    found = answer_in_windows(answer, ["aaaa bbb", "b", "bbb aaaa"], config(5), lambda rows, _: rows.sum(axis=0))
+    found = answer_in_windows(
+        answer,
+        [cut_windows(text, config(5)) for text in ("aaaa bbb", "b", "bbb aaaa")],
+        lambda rows, _: rows.sum(axis=0),
+    )
     assert found.tolist() == [[7], [1], [7]]
     assert asked == ["aaaa", "bbb", "b"]

@@ -127,10 +127,12 @@ def _train(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> 
 
 def _train_fasttext(corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
     from retvec_lite.training.examples import augmented_copies
-    from retvec_lite.training.languages import common_words
+    from retvec_lite.training.languages import common_words, language_shares
 
     texts = corpus.training.texts
-    copies = augmented_copies(texts, **_settings(corpus, plan).typos, common_words=common_words(texts, plan.seed))
+    copies = augmented_copies(
+        texts, **_settings(corpus, plan).typos, common_words=common_words(language_shares(texts, plan.seed))
+    )
     path = folder / "model.ftz"
     trained = train_fasttext(copies, corpus.training.labels, corpus.validation, plan.autotune, plan.seed, path)
     return {"labels": trained.labels, **trained.facts}

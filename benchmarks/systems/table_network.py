@@ -32,7 +32,7 @@ from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress
 from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
-from retvec_lite.training.languages import common_words
+from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.network_part import run_epochs, schedule_for
 from retvec_lite.training.plan import FitSettings
@@ -180,7 +180,7 @@ def train_table(
         for data in (corpus.training, corpus.validation)
     )
     texts = corpus.training.texts
-    copies = augmented_copies(texts, **settings.typos, common_words=common_words(texts, settings.seed))
+    copies = augmented_copies(texts, **settings.typos, common_words=common_words(language_shares(texts, settings.seed)))
     held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
     groups = [*copies, *held_out]
     tokens = [vectorizer.tokens(group) for group in groups]

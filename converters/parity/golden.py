@@ -65,7 +65,9 @@ def golden_bytes(
     texts = [texts[row] for row in rows]
     expected = {key: (table[rows], tolerance) for key, (table, tolerance) in expected.items()}
     cases = []
-    read = [None if text.text is None else decided_text(text.text, config) for text in texts]
+    read = [
+        None if text.text is None else decided_text(text.text, cut_windows(text.text, config), config) for text in texts
+    ]
     for text, answers in zip(texts, _answers(read, expected, labels, kept), strict=True):
         slots = contract.words(text.codepoints, config)
         case = {
@@ -108,7 +110,8 @@ def _long_cases(
         )
         for key, (table, tolerance) in expected.items()
     }
-    answers = _answers([decided_text(text, config) for text in long.values()], joined, labels, decision)
+    read = [decided_text(text, found, config) for text, found in zip(long.values(), cut, strict=True)]
+    answers = _answers(read, joined, labels, decision)
     return [
         json.dumps({"name": name, "text": text, "windows": own, **found}, separators=(",", ":"))
         for (name, text), own, found in zip(long.items(), windows, answers, strict=True)

@@ -213,10 +213,7 @@ class Runner:
 
     def predictions(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
         """Yield the answers to texts, in order; `Classifier.predict_many` describes them."""
-        chunks = (
-            ([decided_text(text, self._config) for text in chunk], rows)
-            for chunk, rows in self._stream("probabilities", texts)
-        )
+        chunks = self._stream("probabilities", texts)
         if decision.multi_label:
             for read, rows in chunks:
                 for row, has in zip(rows, decision.has(read, rows), strict=True):
@@ -252,7 +249,7 @@ class Runner:
         return table
 
     def _stream(self, method: str, texts: Iterable[object]) -> Iterator[tuple[list[str], Floats]]:
-        """Yield one chunk of texts after the other, in order, with the answers to them, float32 `[texts, width]`."""
+        """Yield what `_answer` returns for one chunk of texts after the other, in order."""
         parts = chunks(texts, _CHUNK)
         # A single chunk needs one engine only, and starting threads takes longer than most first answers.
         ahead = list(islice(parts, 2))
@@ -263,21 +260,21 @@ class Runner:
         yield from answered(functools.partial(self._answer, method), chain(ahead, parts), self._workers)
 
     def _answer(self, method: str, part: list[str] | Exception) -> tuple[list[str], Floats]:
-        """Return a chunk of texts with the answers to them, or raise what came in its place."""
+        """Return what a decision sees of the texts of a chunk, with the answers to them, float32 `[texts, width]`, or raise what came in its place."""
         if isinstance(part, Exception):
             raise part
+        cut = [cut_windows(text, self._config) for text in part]
+        decided = [decided_text(text, windows, self._config) for text, windows in zip(part, cut, strict=True)]
         with self._engines.borrow() as engine:
             if method == "embeddings":
-                return part, answer_in_windows(
+                return decided, answer_in_windows(
                     lambda windows: _require_finite(engine.embeddings(windows)),
-                    part,
-                    self._config,
+                    cut,
                     lambda table, _: mean_embedding(table),
                 )
-            return part, answer_in_windows(
+            return decided, answer_in_windows(
                 lambda windows: self._limited(self._require_probabilities(engine.probabilities(windows))),
-                part,
-                self._config,
+                cut,
                 lambda table, windows: combine(table, self._labels, self._decision, self._config, windows),
             )
 

@@ -19,6 +19,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
 from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
+from retvec_lite.windows import read_text
 
 Rows = npt.NDArray[np.int64]
 
@@ -141,6 +142,11 @@ class TrainingData:
         return None if len(set(shares)) == 1 else tuple(shares)
 
     @property
+    def share_in_windows(self) -> float:
+        """Share of the training texts that are read in several windows."""
+        return float(np.mean([len(read_text(text, self.config)) > self.config.max_chars for text in self.clean]))
+
+    @property
     def is_translated(self) -> bool:
         """Whether every second copy is a translation."""
         return TRANSLATED in self.held_out_texts
@@ -260,13 +266,19 @@ def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.in
     return TextReader(texts, longest).count_words(texts)
 
 
+def read_lengths(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:
+    """Return how many code points are read of each text, 4,096 at most, int64 `[texts]`; the sizes in `rules` do not matter."""
+    longest = dataclasses.replace(rules, max_chars=LONGEST_COUNTED)
+    return np.array([min(len(read_text(text, longest)), LONGEST_COUNTED) for text in texts], np.int64)
+
+
 def choose_sizes(texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig) -> EncoderConfig:
     """Choose `max_words` (99th percentile of the texts' words) and a `max_chars` that rarely cuts before it.
 
     Both are rounded up to a multiple of 8, which costs little and lets slightly longer texts fit. `counts` are the words of each text.
     """
     slots = min(_round_up(math.ceil(float(np.percentile(counts, 99, method="lower")))), 4096)
-    lengths = np.minimum(np.array([len(text) for text in texts]), LONGEST_COUNTED)
+    lengths = read_lengths(texts, rules)
     # What the texts that fit the slots need in code points, and what full slots of this data's words would.
     fits = counts <= slots
     needed = float(np.percentile(lengths[fits], 99.5)) if fits.any() else 0.0

@@ -50,15 +50,17 @@ class Language(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def choose_language(meanings: Sequence[MeaningFile | str], texts: Sequence[str], request: Request) -> Language:
-    """Return the language that most of the texts are in, of files and tags; a file that was named is taken as it is."""
+def choose_language(meanings: Sequence[MeaningFile | str], spoken: Mapping[str, float], request: Request) -> Language:
+    """Return the language that most of the texts are in, of files and tags; a file that was named is taken as it is.
+
+    `spoken` are the `language_shares` of the texts.
+    """
     if not meanings:
         return Language(None, {})
     if request.meaning != "auto":
         return Language(language_file(meanings[0]), {})
-    languages = language_shares(texts, request.seed)
     tags = [meaning if isinstance(meaning, str) else meaning.language for meaning in meanings]
-    found = [languages.get(tag, 0.0) for tag in tags]
+    found = [spoken.get(tag, 0.0) for tag in tags]
     share = max(found)
     if share >= _LEAST_SHARE:
         return Language(language_file(meanings[found.index(share)]), {"share_of_texts": round(share, 3)})
@@ -104,10 +106,13 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
     return {detector.labels[place]: count / len(best) for place, count in Counter(best.tolist()).items()}
 
 
-def common_words(texts: Sequence[str], seed: int) -> list[Sequence[str]]:
-    """Return the words of each language with a packaged table that at least a twentieth of the texts are in, the most frequent ones first."""
-    shares, known = language_shares(texts, seed), packaged_languages()
-    return [language_file(tag).words[:_COMMON] for tag in sorted(shares) if tag in known and shares[tag] >= _SPOKEN]
+def common_words(spoken: Mapping[str, float]) -> list[Sequence[str]]:
+    """Return the words of each language with a packaged table that at least a twentieth of the texts are in, the most frequent ones first.
+
+    `spoken` are the `language_shares` of the texts.
+    """
+    known = packaged_languages()
+    return [language_file(tag).words[:_COMMON] for tag in sorted(spoken) if tag in known and spoken[tag] >= _SPOKEN]
 
 
 class Translation:

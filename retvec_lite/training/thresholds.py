@@ -21,7 +21,7 @@ from retvec_lite.data.calibration import Rejection, measure_rejection
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import Decision
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.windows import decided_text
+from retvec_lite.windows import cut_windows, decided_text
 
 _UNKNOWN_POWER: Final = 0.2
 """`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
@@ -149,7 +149,8 @@ def _right_answers(
 
 def _read(rate: float, data: TrainingData) -> list[str]:
     """Return the held-out texts as the decision sees them."""
-    return [decided_text(text, data.config) for text in data.held_out_texts[rate]]
+    config = data.config
+    return [decided_text(text, cut_windows(text, config), config) for text in data.held_out_texts[rate]]
 
 
 class Thresholds(NamedTuple):

@@ -40,7 +40,14 @@ from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.examples import Split, TrainingData, make_examples
-from retvec_lite.training.languages import Language, Translation, choose_language, common_words, other_languages
+from retvec_lite.training.languages import (
+    Language,
+    Translation,
+    choose_language,
+    common_words,
+    language_shares,
+    other_languages,
+)
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS
 from retvec_lite.training.meaning_part import MeaningPart, make_part
@@ -86,7 +93,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "folds": data.folds,
         "multi_label": request.training.multi_label,
         "texts_cut_by_max_words": data.share_cut,
-        "texts_in_windows": sum(len(text) > data.config.max_chars for text in data.clean) / len(data.clean),
+        "texts_in_windows": data.share_in_windows,
         "settings": dataclasses.asdict(plan.settings),
         "reject_at": request.reject_at,
         "max_kb": request.max_kb,
@@ -111,8 +118,10 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 
 def make_plan(request: Request, fixed: FitSettings | None = None, progress: Progress = silent) -> Plan:
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
-    training, held_out = divide(request, fixed.seed if fixed else request.seed)
-    language = choose_language(request.meanings, training.texts, request)
+    seed = fixed.seed if fixed else request.seed
+    training, held_out = divide(request, seed)
+    spoken = language_shares(training.texts, seed)
+    language = choose_language(request.meanings, spoken, request)
     sentences = choose_sentences(request, training)
     settings = fixed or settings_for(training, request, is_linear=sentences is not None)
     others = other_languages(language.source, request.languages)
@@ -121,7 +130,7 @@ def make_plan(request: Request, fixed: FitSettings | None = None, progress: Prog
         held_out.texts,
         **settings.typos,
         translation=Translation(language.source, others) if language.source and others else None,
-        common_words=common_words(training.texts, settings.seed),
+        common_words=common_words(spoken),
         folds=held_out.folds,
         refit=held_out.refit,
         word_length=request.embedding.word_length if request.embedding else EncoderConfig.word_length,

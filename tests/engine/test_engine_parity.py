@@ -171,8 +171,7 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
     def probabilities(texts: list[str]) -> np.ndarray:
         return answer_in_windows(
             engine.probabilities,
-            texts,
-            model.encoder,
+            [cut_windows(text, model.encoder) for text in texts],
             lambda table, windows: combine(table, model.labels, model.decision, model.encoder, windows),
         )
 

@@ -12,7 +12,7 @@ from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.training import network_part, stacking
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.languages import common_words
+from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.network_part import NetworkPart
@@ -22,7 +22,7 @@ from retvec_lite.training.train import Outcome
 @pytest.fixture(scope="session")
 def tiny_training_data() -> TrainingData:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    words = common_words(training.texts, QUICK.seed)
+    words = common_words(language_shares(training.texts, QUICK.seed))
     return make_examples(training, validation, **QUICK.typos, common_words=words)
 
 

@@ -49,21 +49,21 @@ def test_a_table_of_another_language_is_left_out(texts: tuple[str, ...], languag
     file = synonyms(language)
     left_out = {"left_out": f"less than 20% of the texts are in {language}"}
     expected = (file, {"share_of_texts": 1.0}) if taken else (None, left_out)
-    assert choose_language((file,), texts, asked()) == expected
-    named = choose_language((file,), texts, asked(meaning=file))
+    assert choose_language((file,), language_shares(texts, 0), asked()) == expected
+    named = choose_language((file,), language_shares(texts, 0), asked(meaning=file))
     assert named == (file, {}), "a file that was named is taken as it is"
 
 
 def test_the_language_of_most_texts_is_chosen() -> None:
     files = synonyms("en"), synonyms("de")
-    found = choose_language(files, (*ENGLISH[:1], *GERMAN), asked())
+    found = choose_language(files, language_shares((*ENGLISH[:1], *GERMAN), 0), asked())
     assert found == (files[1], {"share_of_texts": 0.75})
 
 
 def test_a_table_of_the_package_is_read_once_its_language_is_chosen() -> None:
-    found, facts = choose_language(("de", "en", "xx"), ENGLISH, asked())
+    found, facts = choose_language(("de", "en", "xx"), language_shares(ENGLISH, 0), asked())
     assert found is not None and (found.language, facts) == ("en", {"share_of_texts": 1.0})
-    left_out = choose_language(("de", "es"), ENGLISH, asked())
+    left_out = choose_language(("de", "es"), language_shares(ENGLISH, 0), asked())
     assert left_out == (None, {"left_out": "less than 20% of the texts are in any language with a table of meanings"})
 
 
@@ -253,5 +253,5 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
 
 def test_detector_is_not_asked_about_a_named_file(monkeypatch: Any) -> None:
     monkeypatch.setattr(languages, "language_shares", lambda *_: pytest.fail("asked"))
-    assert choose_language((synonyms(),), ENGLISH, asked(meaning=synonyms()))[0] is not None
-    assert choose_language((), ENGLISH, asked(meaning="none"))[0] is None
+    assert choose_language((synonyms(),), language_shares(ENGLISH, 0), asked(meaning=synonyms()))[0] is not None
+    assert choose_language((), language_shares(ENGLISH, 0), asked(meaning="none"))[0] is None
