@@ -19,6 +19,7 @@ from makers.language.low_rank import (
 from retvec_lite.contract import EncoderConfig, codepoints
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig, ngram_buckets, ngram_logits
 from retvec_lite.terminal import silent
+from retvec_lite.windows import read_text
 
 ENCODER = EncoderConfig(max_chars=40, max_words=1, letters_only=True)
 WHOLE = NgramConfig(buckets=PRIME, longest=5, rank=4)
@@ -41,7 +42,8 @@ def test_hashes_are_those_of_the_contract(texts: list[str], longest: int, shorte
     config = NgramConfig(buckets=PRIME, longest=longest, shortest=min(longest, shortest))
     # `codepoints` composes; the fast path takes texts that are composed.
     composed = ["".join(map(chr, np.trim_zeros(codepoints(text, ENCODER.max_chars), "b"))) for text in texts]
-    expected = [sorted(ngram_buckets(codepoints(text, ENCODER.max_chars), ENCODER, config)) for text in composed]
+    read = [codepoints(read_text(text, ENCODER), ENCODER.max_chars) for text in composed]
+    expected = [sorted(ngram_buckets(points, ENCODER, config)) for points in read]
     assert hashes_of(composed, config) == expected
 
 
