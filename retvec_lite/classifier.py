@@ -16,6 +16,7 @@ from typing import Any, overload
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset, as_dataset
+from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
@@ -45,6 +46,7 @@ class Classifier(Trained):
         decision: which labels a text has, and when it has none.
         workers: texts that are answered at the same time.
         validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
+        held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
 
     Example:
         >>> import retvec_lite as rl
@@ -57,6 +59,7 @@ class Classifier(Trained):
         self,
         source: TrainedModel | Artifact,
         validation: Mapping[float, Evaluation] | None = None,
+        held_out: HeldOut | None = None,
         *,
         num_threads: int = 1,
         runtime: str | None = None,
@@ -68,7 +71,7 @@ class Classifier(Trained):
         languages = None if languages is None else tuple(languages)
         num_threads = check_count("num_threads", num_threads)
         workers = None if workers is None else check_count("workers", workers)
-        self._source, self.validation = source, dict(validation or {})
+        self._source, self.validation, self.held_out = source, dict(validation or {}), held_out
         self._options = (num_threads, runtime, workers, isolated, languages)
         self._columns = None if languages is None else source.decision.limited(source.labels, languages)
         self.labels = tuple(source.labels[column] for column in self._columns or range(len(source.labels)))
@@ -82,7 +85,9 @@ class Classifier(Trained):
 
     def __getstate__(self) -> dict[str, Any]:
         # Engines belong to their process. The file goes along: it need not exist elsewhere, and a trained one is not built again.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
+        # Held-out texts stay here: other processes answer, and need none of them.
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
+        return {**state, "held_out": None}
 
     @functools.cached_property
     def _file(self) -> Artifact | None:

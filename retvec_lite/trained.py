@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked
+from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
@@ -34,6 +35,7 @@ class Trained:
 
     _source: TrainedModel | Artifact
     validation: dict[float, Evaluation]
+    held_out: HeldOut | None
 
     @property
     def model(self) -> TrainedModel:

@@ -236,7 +236,13 @@ def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
 
 
 def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Return training and validation part, with a share of every class in the latter; the same seed gives the same split everywhere.
+    """Return training and validation part, divided by `split_rows`."""
+    rows, held_out = split_rows(dataset, fraction, seed)
+    return dataset.select(rows), dataset.select(held_out)
+
+
+def split_rows(dataset: Dataset, fraction: float, seed: int) -> tuple[list[int], list[int]]:
+    """Return rows of a training and a validation part, with a share of every class in the latter; the same seed gives the same split everywhere.
 
     Shares are rounded by largest remainder, so that the whole comes out right even with many small classes. Every class
     keeps at least one training example, and both parts keep the order of the file.
@@ -259,8 +265,7 @@ def split(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Datase
     for label in [label for label in by_remainder if counts[label] < len(rows[label]) - 1][: max(0, missing)]:
         counts[label] += 1
     held_out = {row for label, members in shuffled.items() for row in members[: counts[label]]}
-    training = dataset.select(row for row in range(len(dataset)) if row not in held_out)
-    return training, dataset.select(sorted(held_out))
+    return [row for row in range(len(dataset)) if row not in held_out], sorted(held_out)
 
 
 def starter_file(split: str) -> Path:

@@ -29,7 +29,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.dataset import Dataset, split_rows
+from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
@@ -63,10 +64,11 @@ _SENTENCE_VECTOR: Final = 64
 
 
 class Outcome(NamedTuple):
-    """A trained model and its validation scores at each share of mistyped words."""
+    """A trained model, its validation scores at each share of mistyped words, and what it answered to held-out texts."""
 
     model: TrainedModel
     validation: Mapping[float, Evaluation]
+    held_out: HeldOut | None = None
 
 
 def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Outcome:
@@ -79,7 +81,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.max_kb`, or a loss that
             is no longer finite.
     """
-    plan = make_plan(request, settings, progress)
+    plan, tested = make_plan(request, settings, progress)
     data = plan.data
     stack = fit_parts(plan, progress)
     judged = decide(stack.logits, data, request.reject_at, request.unknown_label)
@@ -113,10 +115,13 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    return Outcome(model, judged.scores)
+    probabilities = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items() if rate >= 0}
+    return Outcome(model, judged.scores, HeldOut(tested.texts, tested.rows, data.labels, probabilities))
 
 
-def make_plan(request: Request, fixed: FitSettings | None = None, progress: Progress = silent) -> Plan:
+def make_plan(
+    request: Request, fixed: FitSettings | None = None, progress: Progress = silent
+) -> tuple[Plan, "HeldOutTexts"]:
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     seed = fixed.seed if fixed else request.seed
     training, held_out = divide(request, seed)
@@ -141,13 +146,14 @@ def make_plan(request: Request, fixed: FitSettings | None = None, progress: Prog
     shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
     sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
     progress(describe_sizes(sizes), 0, 0)
-    return plan
+    return plan, held_out
 
 
 class HeldOutTexts(NamedTuple):
-    """Texts to be tested on; the folds, where they are the training texts; whether they are learned from in the end."""
+    """Texts to be tested on, and their rows in the data; the folds, where they are the training texts; whether they are learned from in the end."""
 
     texts: Dataset
+    rows: tuple[int, ...] = ()
     folds: Sequence[Split] = ()
     refit: bool = False
 
@@ -162,9 +168,9 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
     if isinstance(validation, Dataset):
         return training, HeldOutTexts(validation)
     if validation is None and len(training) <= FEW:
-        return training, HeldOutTexts(training, choose_folds(training, seed))
-    training, validation = split(training, 0.1 if validation is None else validation, seed)
-    return training, HeldOutTexts(validation, refit=True)
+        return training, HeldOutTexts(training, tuple(range(len(training))), choose_folds(training, seed))
+    rows, held_out = split_rows(training, 0.1 if validation is None else validation, seed)
+    return training.select(rows), HeldOutTexts(training.select(held_out), tuple(held_out), refit=True)
 
 
 def choose_parts_of_file(

@@ -66,4 +66,4 @@ def test_many_texts_have_no_folds() -> None:
     assert FEW == 3000
     for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
         request = asked(counted(count, count), head="linear", embedding="raw", typo_rate=0.0)
-        assert make_plan(request).data.folds == folds
+        assert make_plan(request)[0].data.folds == folds

@@ -164,7 +164,7 @@ assert classifier.predict("Fresh tomatoes and cheese", top=1)[0].label == "food"
 
 
 def planned(data: Dataset = DATA, **options: Any) -> Plan:
-    return trainer.make_plan(asked(data, meaning="none", **options))
+    return trainer.make_plan(asked(data, meaning="none", **options))[0]
 
 
 def test_texts_start_from_it_unless_another_network_is_asked_for() -> None:
