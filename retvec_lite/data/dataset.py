@@ -3,6 +3,7 @@
 Data are read strictly: a row that cannot be what its author meant is an error with its line, not a bad example.
 """
 
+import functools
 import os
 import random
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
+from retvec_lite.data.copies import Groups, find_copies
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, Rows, check_suffix
@@ -41,6 +43,7 @@ class Dataset:
         multi_label: whether a text may have several labels, or none.
         left_out: sentences about rows that are not here: empty ones, and bad ones that were to be skipped.
         weights: how much each text counts in training; empty where all count the same.
+        rows: row of each text in the data that were given, counted from 0, without the header; empty where none was left out.
 
     Example:
         >>> from retvec_lite import Dataset
@@ -55,6 +58,7 @@ class Dataset:
     multi_label: bool = False
     left_out: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
+    rows: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -77,12 +81,21 @@ class Dataset:
         counts = Counter(label for labels in self.label_sets for label in labels)
         return tuple(min(labels, key=lambda label: (counts[label], label), default="") for labels in self.label_sets)
 
+    @functools.cached_property
+    def groups(self) -> Groups:
+        """Which texts are copies of each other, int64 `[texts]`, see `find_copies`."""
+        return find_copies(self.texts)
+
     def select(self, rows: Iterable[int]) -> "Dataset":
         """Return the rows with the given indices, in their order."""
         chosen = list(rows)
         texts, labels = (tuple(column[row] for row in chosen) for column in (self.texts, self.labels))
         return replace(
-            self, texts=texts, labels=labels, weights=tuple(self.weights[row] for row in chosen if self.weights)
+            self,
+            texts=texts,
+            labels=labels,
+            weights=tuple(self.weights[row] for row in chosen if self.weights),
+            rows=tuple(self.rows[row] if self.rows else row for row in chosen),
         )
 
 
@@ -101,6 +114,7 @@ READING: Final = tuple(ReadingOptions.__annotations__)
 
 
 class _Row(NamedTuple):
+    number: int
     place: int
     text: Any
     label: Any
@@ -155,7 +169,7 @@ def as_dataset(
             return found if sample_weight is None else weighted(found, sample_weight)
     _check_columns(text_column, label_column)
     columns = two_columns(data, labels, (text_column, label_column), IN_MEMORY)
-    rows = [_Row(row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
+    rows = [_Row(row, row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
     names = ("text", "label") if labels is not None else (text_column, label_column)
     origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(skip_bad_rows)
     return _checked(origin, rows, bool(multi_label), skipped, sample_weight)
@@ -202,7 +216,10 @@ def read_dataset(
     _check_columns(text_column, label_column)
     columns, skipped = (text_column, label_column), Skipped(skip_bad_rows)
     with explained(file), Rows(file, columns, delimiter=delimiter, skipped=skipped) as rows:
-        found = [_Row(place, *(present(fields[column]) for column in columns)) for place, fields in rows]
+        found: list[_Row] = []
+        for place, fields in rows:
+            number = len(found) + skipped.empty + skipped.count
+            found.append(_Row(number, place, *(present(fields[column]) for column in columns)))
     return _checked(_Origin(file, columns, rows.unit), found, bool(multi_label), skipped)
 
 
@@ -245,7 +262,7 @@ def split_rows(dataset: Dataset, fraction: float, seed: int) -> tuple[list[int],
     """Return rows of a training and a validation part, with a share of every class in the latter; the same seed gives the same split everywhere.
 
     Shares are rounded by largest remainder, so that the whole comes out right even with many small classes. Every class
-    keeps at least one training example, and both parts keep the order of the file.
+    keeps at least one training example, and both parts keep the order of the file. Copies of a text stay on one side, see `undivided`.
 
     Raises:
         RetvecLiteError: for a fraction that is not between 0 and 1 (exclusive).
@@ -253,19 +270,38 @@ def split_rows(dataset: Dataset, fraction: float, seed: int) -> tuple[list[int],
     if not 0.0 < fraction < 1.0:
         raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
     draw = random.Random(seed).random
-    strata = dataset.strata
+    units, strata = undivided(dataset)
     rows: dict[str, list[int]] = {label: [] for label in sorted(set(strata))}
-    for row, label in enumerate(strata):
-        rows[label].append(row)
+    for unit, label in enumerate(strata):
+        rows[label].append(unit)
     shuffled = {label: sorted(members, key=lambda _: draw()) for label, members in rows.items()}
     counts = {label: min(int(fraction * len(members)), len(members) - 1) for label, members in rows.items()}
     remainders = {label: fraction * len(members) - counts[label] for label, members in rows.items()}
-    missing = max(1, round(fraction * len(dataset))) - sum(counts.values())
+    missing = max(1, round(fraction * len(units))) - sum(counts.values())
     by_remainder = sorted(rows, key=lambda label: (-remainders[label], draw()))
     for label in [label for label in by_remainder if counts[label] < len(rows[label]) - 1][: max(0, missing)]:
         counts[label] += 1
-    held_out = {row for label, members in shuffled.items() for row in members[: counts[label]]}
+    held_out = {row for label, members in shuffled.items() for unit in members[: counts[label]] for row in units[unit]}
     return [row for row in range(len(dataset)) if row not in held_out], sorted(held_out)
+
+
+def undivided(dataset: Dataset) -> tuple[list[list[int]], list[str]]:
+    """Return the rows of each group of copies, which must not be divided, and its stratum: the rarest of its texts.
+
+    Where all texts of a stratum are copies of each other, they are divided nevertheless: a label that is not learned cannot be tested.
+    """
+    groups, strata = dataset.groups.tolist(), dataset.strata
+    spread: dict[str, set[int]] = {label: set() for label in strata}
+    for group, label in zip(groups, strata, strict=True):
+        spread[label].add(group)
+    single = {group for found in spread.values() if len(found) == 1 for group in found}
+    units: dict[tuple[int, int], list[int]] = {}
+    for row, group in enumerate(groups):
+        units.setdefault((group, row if group in single else -1), []).append(row)
+    rarest = [
+        min((strata[row] for row in rows), key=lambda label: (len(spread[label]), label)) for rows in units.values()
+    ]
+    return list(units.values()), rarest
 
 
 def starter_file(split: str) -> Path:
@@ -318,7 +354,7 @@ def _checked(
         if _is_missing(row.text) and _is_missing(row.label):
             skipped.empty += 1
             continue
-        cells = tuple(cell.strip(_BLANK_OR_MARK) if isinstance(cell, str) else "" for cell in row[1:])
+        cells = tuple(cell.strip(_BLANK_OR_MARK) if isinstance(cell, str) else "" for cell in (row.text, row.label))
         if cells == origin.columns:
             skipped.headers.append(f"{origin.path}, {origin.unit} {row.place}")
             continue
@@ -335,7 +371,15 @@ def _checked(
         kept.append(number)
     if not texts:
         raise RetvecLiteError(" ".join([f"There are no rows in {origin.path}.", *skipped.sentences()]))
-    dataset = Dataset(tuple(texts), tuple(labels), origin.path, multi_label, skipped.sentences())
+    numbers = tuple(rows[place].number for place in kept)
+    dataset = Dataset(
+        tuple(texts),
+        tuple(labels),
+        origin.path,
+        multi_label,
+        skipped.sentences(),
+        rows=() if numbers == tuple(range(len(texts))) else numbers,
+    )
     if weights is None:
         return dataset
     given = list(weights)

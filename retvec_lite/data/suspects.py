@@ -1,6 +1,44 @@
-"""Texts whose labels may be wrong, and labels that may be: what the answers to held-out texts say about the data."""
+"""Texts whose labels may be wrong, and labels that may be: what the answers to held-out texts say about the data.
 
+Every text is answered by a classifier that has not seen it, nor a copy of it. The less probable its own label is beside the most
+probable other one, the more suspicious it is: the order of confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068)
+for mistakes that are spread over all labels. `python -m benchmarks.run wrong-labels` measures it.
+"""
+
+import csv
+import io
+import os
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats
+from retvec_lite.data.copies import CopyGroup, copy_groups
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.labels import join_labels
+from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.terminal import Table, draw, one_line
+
+_DOUBTFUL: Final = 0.95
+"""Score from which a text is listed: the other label is 19 times as probable."""
+_SURE: Final = 0.01
+"""Share of the right answers that are less sure than those to texts of no label."""
+_TOGETHER: Final = 0.5
+"""Least share of the texts of twins that are taken for one of the two."""
+_APART: Final = 0.6
+"""Largest area under the ROC curve at which two labels are told apart no better than one label cut in two at random."""
+FEW: Final = 5
+"""Fewer different texts of a label teach little."""
+
+_SHOWN: Final = 10
+"""Rows of a table on screen."""
+_WIDTH: Final = 60
+"""Characters of a text on screen."""
 
 
 @dataclass(frozen=True)
@@ -25,28 +63,13 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class CopyGroup:
-    """Texts that are equal, or nearly so.
-
-    Attributes:
-        rows: of the texts, in order, two at least.
-        text: the first of them.
-        labels: theirs, each once, sorted; several where nobody can tell which is right.
-    """
-
-    rows: tuple[int, ...]
-    text: str
-    labels: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Twins:
     """Two labels that may be one under two names.
 
     Attributes:
         first: a label.
         second: the other one.
-        confused: share of the texts of the two that are taken for the other one: a half where chance decides.
+        confused: how often a text of one seems more like the other one than a text of that does: a half where nobody can tell them apart.
     """
 
     first: str
@@ -60,16 +83,18 @@ class Check:
 
     Attributes:
         name: what messages call the data.
-        texts: how many there are.
+        texts: how many were checked.
         suspects: texts whose labels may be wrong, most suspicious first.
+        outsiders: texts that seem to belong to none of the labels, most suspicious first.
         copies: groups of equal and nearly equal texts, largest first.
         twins: pairs of labels that may be one, most alike first.
-        small: (label, texts) of labels with too few texts, smallest first.
+        small: (label, different texts) of labels with fewer than five, smallest first.
     """
 
     name: str
     texts: int
     suspects: tuple[Suspect, ...]
+    outsiders: tuple[Suspect, ...]
     copies: tuple[CopyGroup, ...]
     twins: tuple[Twins, ...]
     small: tuple[tuple[str, int], ...]
@@ -83,3 +108,195 @@ class Check:
     def contradictions(self) -> tuple[CopyGroup, ...]:
         """Groups of copies under different labels."""
         return tuple(group for group in self.copies if len(group.labels) > 1)
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write suspects, then outsiders, as a CSV file with the columns row, label, suggestion, score and text.
+
+        Raises:
+            RetvecLiteError: for a file that exists without `force`, or cannot be written.
+        """
+        refuse_existing(path, force)
+        lines = io.StringIO(newline="")
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(("row", "label", "suggestion", "score", "text"))
+        for each in (*self.suspects, *self.outsiders):
+            writer.writerow((each.row, each.label, each.suggestion, f"{each.score:.4f}", each.text))
+        atomic_write(path, lines.getvalue().encode("utf-8", "backslashreplace"))
+
+    def __str__(self) -> str:
+        """Return what a terminal shows: the worst of each kind."""
+        count = len(self.suspects)
+        parts: list[str | Table] = [f"{self.name}: {self.texts:,} texts, of which {count:,} may have a wrong label."]
+        parts += _shown("Labels that may be wrong", self.suspects)
+        parts += _shown("Texts that seem to belong to no label", self.outsiders)
+        if self.copies:
+            parts.append(f"\n{self.repeats:,} texts repeat others, or nearly so.")
+        if self.contradictions:
+            groups = [(one_line(_short(group.text)), ", ".join(group.labels)) for group in self.contradictions[:_SHOWN]]
+            title = f"Copies under different labels{_of(self.contradictions)}"
+            parts.append(Table(title, ("text", "labels"), groups))
+        if self.twins:
+            pairs = [(pair.first, pair.second, f"{pair.confused:.0%}") for pair in self.twins[:_SHOWN]]
+            title = f"Labels that may be one under two names{_of(self.twins)}"
+            parts.append(Table(title, ("label", "label", "confused"), pairs, frozenset(("confused",))))
+        if self.small:
+            counts = [(label, f"{texts:,}") for label, texts in self.small[:_SHOWN]]
+            title = f"Labels with fewer than {FEW} different texts{_of(self.small)}"
+            parts.append(Table(title, ("label", "texts"), counts, frozenset(("texts",))))
+        return draw(*parts)
+
+
+def _shown(title: str, found: Sequence[Suspect]) -> list[Table]:
+    rows = [(f"{each.row:,}", each.label, each.why, one_line(_short(each.text))) for each in found[:_SHOWN]]
+    columns = ("row", "label", "why", "text")
+    return [Table(title + _of(found), columns, rows, frozenset(("row",)))] if found else []
+
+
+def _of(found: Sequence[object]) -> str:
+    return f" ({_SHOWN} of {len(found):,})" if len(found) > _SHOWN else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+
+
+def check_answers(found: HeldOut) -> Check:
+    """Return what the answers to held-out texts say about their labels."""
+    dataset, labels = found.dataset, found.labels
+    rows = found.rows or dataset.rows or range(len(dataset))
+    probabilities = found.probabilities[0.0].astype(np.float64)
+    copies = copy_groups(dataset.texts, dataset.labels, dataset.groups, rows)
+    find = _doubtful_sets if dataset.multi_label else _doubtful
+    suspects, outsiders = (
+        tuple(
+            Suspect(rows[place], dataset.labels[place], suggestion, score, dataset.texts[place], why)
+            for score, place, suggestion, why in sorted(each, key=lambda item: (-item[0], item[1]))
+        )
+        for each in find(dataset, labels, probabilities)
+    )
+    return Check(
+        dataset.path.name,
+        len(dataset),
+        suspects,
+        outsiders,
+        tuple(sorted(copies, key=lambda group: (-len(group.rows), group.rows))),
+        find_twins(dataset, labels, probabilities),
+        _small(dataset),
+    )
+
+
+_Found = tuple[float, int, str, str]
+"""Score, place of the text, suggestion, and why."""
+
+
+def rank_labels(truth: npt.NDArray[np.int64], probabilities: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return how suspicious the label of each text is, float64 `[texts]` from 0 to 1, and the most probable other label.
+
+    The score is the probability of that label where one of the two is right: 0.5 where both are equally probable.
+    """
+    own = np.take_along_axis(probabilities, truth[:, None], axis=1)
+    others = probabilities.copy()
+    np.put_along_axis(others, truth[:, None], -1.0, axis=1)
+    best = others.argmax(axis=1)
+    most = np.take_along_axis(others, best[:, None], axis=1)
+    scores: Floats = (most / np.maximum(most + own, 1e-30))[:, 0]
+    return scores, best
+
+
+def _doubtful(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -> tuple[list[_Found], list[_Found]]:
+    """Return the doubtful texts where each has one label: those of another label, and those of none."""
+    index = {label: place for place, label in enumerate(labels)}
+    truth = np.array([index[label] for label in dataset.labels], np.int64)
+    scores, best = rank_labels(truth, probabilities)
+    found = {
+        place: (
+            float(scores[place]),
+            place,
+            labels[best[place]],
+            _taken(labels[best[place]], probabilities[place, best[place]]),
+        )
+        for place in np.flatnonzero(scores >= _DOUBTFUL).tolist()
+    }
+
+    # Copies under several labels: what they are called most often is right, together with what the others say.
+    for places in _places(dataset):
+        own = truth[places]
+        if len(set(own.tolist())) > 1:
+            votes = probabilities[places].mean(axis=0) + np.bincount(own, minlength=len(labels)) / len(own)
+            right = int(votes.argmax())
+            for place in places[own != right].tolist():
+                score = max(float(votes[right] / (votes[right] + votes[truth[place]])), float(scores[place]))
+                found[place] = (score, place, labels[right], "a copy has another label")
+
+    # Texts of no label get a wrong answer that is less sure than nearly all right answers.
+    surest, answers = probabilities.max(axis=1), probabilities.argmax(axis=1)
+    right_answers = surest[answers == truth]
+    least = float(np.quantile(right_answers, _SURE)) if len(right_answers) else 0.0
+    none = [
+        (1.0 - float(surest[place]), place, "", f"no label has more than {surest[place]:.0%}")
+        for place in np.flatnonzero((surest < least) & (answers != truth)).tolist()
+        if place not in found
+    ]
+    return list(found.values()), none
+
+
+def _doubtful_sets(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -> tuple[list[_Found], list[_Found]]:
+    """Return the doubtful texts where each has any number of labels: those that lack one or have one too many."""
+    truth = np.array([[label in names for label in labels] for names in dataset.label_sets])
+    away = np.abs(truth - probabilities)
+    found: list[_Found] = []
+    for place in np.flatnonzero(away.max(axis=1) >= _DOUBTFUL).tolist():
+        worst = int(away[place].argmax())
+        right = truth[place] ^ (away[place] >= _DOUBTFUL)
+        suggestion = join_labels(tuple(label for label, is_right in zip(labels, right, strict=True) if is_right))
+        share = float(probabilities[place, worst])
+        why = f"has {labels[worst]!r} with {share:.0%} only" if truth[place, worst] else _taken(labels[worst], share)
+        found.append((float(away[place, worst]), place, suggestion, why))
+    return found, []
+
+
+def _taken(label: str, share: float) -> str:
+    return f"taken for {label!r} with {share:.0%}"
+
+
+def _places(dataset: Dataset) -> list[npt.NDArray[np.int64]]:
+    """Return the places of each group of copies."""
+    members: dict[int, list[int]] = defaultdict(list)
+    for place, group in enumerate(dataset.groups.tolist()):
+        members[group].append(place)
+    return [np.array(places) for places in members.values() if len(places) > 1]
+
+
+def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -> tuple[Twins, ...]:
+    """Return the pairs of labels that seem to be one: most of their texts are taken for one of the two, but chance decides for which.
+
+    Whether it does is the area under the ROC curve of their probabilities, over texts that have one of the two.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    has = np.array([[label in names for label in labels] for names in dataset.label_sets])
+    answers = np.eye(len(labels), dtype=bool)[probabilities.argmax(axis=1)]
+    confused = has.T.astype(np.int64) @ answers
+    found = []
+    for first, second in zip(*np.nonzero(np.triu(confused + confused.T, 1)), strict=True):
+        chosen = has[:, first] ^ has[:, second]
+        pair = probabilities[np.ix_(chosen, (first, second))]
+        known = answers[np.ix_(chosen, (first, second))].any(axis=1)
+        if len(pair) < 2 * FEW or not 0 < has[chosen, first].sum() < len(pair) or known.mean() < _TOGETHER:
+            continue
+        lead = pair[:, 0] - pair[:, 1]
+        area = float(roc_auc_score(has[chosen, first], lead))
+        if area <= _APART:
+            found.append(Twins(labels[first], labels[second], 1.0 - area))
+    return tuple(sorted(found, key=lambda pair: -pair.confused))
+
+
+def _small(dataset: Dataset) -> tuple[tuple[str, int], ...]:
+    different = {
+        (label, group)
+        for names, group in zip(dataset.label_sets, dataset.groups.tolist(), strict=True)
+        for label in names
+    }
+    counts = Counter(label for label, _ in different)
+    few = [(label, count) for label, count in counts.items() if count < FEW]
+    return tuple(sorted(few, key=lambda item: (item[1], item[0])))

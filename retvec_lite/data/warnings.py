@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from retvec_lite.contract import BLANK, INVISIBLE
+from retvec_lite.data.copies import copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.errors import RetvecLiteError
@@ -16,6 +17,9 @@ T = TypeVar("T")
 
 _MANY: Final = 10
 """Labels with one text each that look like a column of texts; of fewer, texts may be missing."""
+
+_REPEATED: Final = 0.1
+"""Share of copies that is told; fewer are in most data."""
 
 _FEW: Final = 5
 """Fewer texts of a label teach little."""
@@ -87,16 +91,18 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
     parts = [training] if validation is None else [training, validation]
     found = [f"{part.path}: {sentence}" for part in parts for sentence in part.left_out]
 
-    labels: dict[str, set[str]] = defaultdict(set)
-    for text, label in zip(training.texts, training.labels, strict=True):
-        labels[text].add(label)
-    several = [text for text in labels if len(labels[text]) > 1]
+    groups = training.groups
+    several = [group for group in copy_groups(training.texts, training.labels, groups) if len(group.labels) > 1]
     if swapped := _swapped_columns(training):
         found.append(swapped)
     elif several:
         kind = "different labels in different rows" if training.multi_label else "several labels"
-        examples = _listed(several, lambda text: f"{_short(text)} ({', '.join(map(repr, sorted(labels[text])))})")
+        examples = _listed(several, lambda group: f"{_short(group.text)} ({', '.join(map(repr, group.labels))})")
         found.append(f"{_count(several, 'text has', 'texts have')} {kind}: {examples}.")
+    if (copies := count_copies(groups)["texts"]) > _REPEATED * len(training):
+        found.append(
+            f"{copies:,} of {len(training):,} texts repeat others, or nearly so: the classifier learns little from them."
+        )
 
     counts = Counter(label for names in training.label_sets for label in names)
     if training.multi_label and all(len(names) == 1 for names in training.label_sets):
@@ -132,12 +138,20 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         examples = _listed(rare, lambda label: f"{label!r} ({counts[label]})")
         found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {_FEW} texts: {examples}. Add some.")
 
-    if both := [text for text in dict.fromkeys(validation.texts if validation else ()) if text in labels]:
+    if validation and (both := _in_both(training, validation)):
         found.append(
-            f"{_count(both, 'validation text is', 'validation texts are')} in the training data as well, so accuracy will look "
-            f"too good: {_listed(both, _short)}."
+            f"{_count(both, 'validation text is', 'validation texts are')} in the training data as well, or nearly so, so accuracy "
+            f"will look too good: {_listed(both, _short)}."
         )
     return found
+
+
+def _in_both(training: Dataset, validation: Dataset) -> list[str]:
+    """Return the different texts of the validation data that are copies of training texts."""
+    groups = find_copies([*training.texts, *validation.texts]).tolist()
+    known = set(groups[: len(training)])
+    others = zip(validation.texts, groups[len(training) :], strict=True)
+    return list(dict.fromkeys(text for text, group in others if group in known))
 
 
 def _key(label: str) -> str:

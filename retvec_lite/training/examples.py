@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats, Ints
+from retvec_lite.data.copies import count_independent
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import mistype, mistype_many
@@ -65,12 +66,14 @@ class Examples:
 class HeldOut:
     """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, `DISGUISED` or `TRANSLATED`, targets, weights.
 
-    The latter count where these texts are learned from in the end.
+    The latter count where these texts are learned from in the end. `independent`: how many texts without copies say as much, see
+    `count_independent`.
     """
 
     ids: Mapping[float, Ints]
     truth: Ints
     weights: Floats | None = None
+    independent: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,7 +209,12 @@ def make_examples(
         labels,
         np.unique(training.strata, return_inverse=True)[1],
         Examples(ids[1:split], targets, len(labels), _weights(training, training)),
-        HeldOut(dict(zip(held_out, ids[split:-1], strict=True)), truth, _weights(validation, training)),
+        HeldOut(
+            dict(zip(held_out, ids[split:-1], strict=True)),
+            truth,
+            _weights(validation, training),
+            count_independent(validation.groups),
+        ),
         float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
         ids[0],
         training.texts,

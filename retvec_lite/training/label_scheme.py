@@ -115,11 +115,11 @@ class LabelScheme:
         """Return a score from 0 to 1 that needs no threshold: what decides between epochs and between kinds of n-grams."""
         return float((logits.argmax(axis=1) == targets).mean())
 
-    def error(self, logits: Floats, targets: Ints) -> float:
-        """Return the standard error of `score`."""
-        right, texts = self.score(logits, targets) * len(targets), len(targets)
+    def error(self, logits: Floats, targets: Ints, independent: float | None = None) -> float:
+        """Return the standard error of `score`; where texts have copies, they count for so many `independent` ones."""
+        texts = len(targets) if independent is None else independent
         # One text more of each kind, right and wrong (Laplace's rule): a few texts that are all right do not prove perfection.
-        share = (right + 1) / (texts + 2)
+        share = (self.score(logits, targets) * texts + 1) / (texts + 2)
         return float(np.sqrt(share * (1 - share) / texts))
 
 
@@ -160,15 +160,14 @@ class _SeveralLabels(LabelScheme):
     def score(self, logits: Floats, targets: Ints) -> float:
         return best_micro_f1(logits, targets)[0]
 
-    def error(self, logits: Floats, targets: Ints) -> float:
+    def error(self, logits: Floats, targets: Ints, independent: float | None = None) -> float:
+        texts = len(targets) if independent is None else independent
         answers = logits >= best_micro_f1(logits, targets)[1]
         right, named = (answers & (targets > 0)).sum(axis=1), answers.sum(axis=1) + targets.sum(axis=1)
         rows = np.random.default_rng(0).integers(0, len(targets), (_RESAMPLES, len(targets)))
+        scores = 2 * right[rows].sum(axis=1) / np.maximum(named[rows].sum(axis=1), 1)
         # At least that of one wrong text: texts that are all right do not prove perfection.
-        return max(
-            1 / (len(targets) + 2),
-            float(np.std(2 * right[rows].sum(axis=1) / np.maximum(named[rows].sum(axis=1), 1))),
-        )
+        return max(1 / (texts + 2), float(np.std(scores) * np.sqrt(len(targets) / texts)))
 
 
 ONE_LABEL: Final = LabelScheme()

@@ -89,7 +89,7 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
 def _standard_error(logits: Floats, data: TrainingData) -> float:
     """Return the standard error of the score: the scheme's, or that of the folds' own scores where they differ more."""
     truth, score_of = data.held_out.truth, data.scheme.score
-    error = data.scheme.error(logits, truth)
+    error = data.scheme.error(logits, truth, data.held_out.independent)
     if not data.folds:
         return error
     scores = [score_of(logits[others], truth[others]) for _, others in data.splits]

@@ -29,7 +29,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.dataset import Dataset, split_rows
+from retvec_lite.data.copies import count_copies
+from retvec_lite.data.dataset import Dataset, split_rows, undivided
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.errors import RetvecLiteError
@@ -40,7 +41,7 @@ from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentenc
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
-from retvec_lite.training.examples import Split, TrainingData, make_examples
+from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
     Translation,
@@ -89,6 +90,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": request.training.path.name,
+        "copies": count_copies(request.training.groups),
         "training_texts": len(data.clean),
         "validation_texts": len(data.held_out.truth),
         "warnings": request.warnings,
@@ -116,7 +118,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         meaning=plan.meaning.config if plan.meaning else None,
     )
     probabilities = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items() if rate >= 0}
-    return Outcome(model, judged.scores, HeldOut(tested.texts, tested.rows, data.labels, probabilities))
+    rows = tuple(request.training.rows[place] if request.training.rows else place for place in tested.rows)
+    return Outcome(model, judged.scores, HeldOut(tested.texts, rows, data.labels, probabilities))
 
 
 def make_plan(
@@ -239,12 +242,20 @@ def choose_sentences(request: Request, texts: Dataset) -> SentenceNetwork | None
 
 
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
-    """Return rows to learn from and rows to be tested on, a similar share of every label in each; every text is tested on once."""
+    """Return rows to learn from and rows to be tested on, a similar share of every label in each; every text is tested on once.
+
+    Copies of a text are in one fold, see `undivided`.
+    """
     from sklearn.model_selection import StratifiedKFold
 
-    count = min(_FOLDS, max(Counter(dataset.strata).values()))
+    units, strata = undivided(dataset)
+    count = min(_FOLDS, max(Counter(strata).values()))
     with warnings.catch_warnings():
         # A label with two texts is missing in one fold of three: that fold is not tested on it.
         warnings.simplefilter("ignore", UserWarning)
-        splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(dataset.texts, dataset.strata)
-        return [(np.asarray(rows), np.asarray(others)) for rows, others in splits]
+        splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(strata, strata)
+        return [(_rows(units, chosen), _rows(units, others)) for chosen, others in splits]
+
+
+def _rows(units: Sequence[Sequence[int]], chosen: Rows) -> Rows:
+    return np.sort([row for unit in chosen for row in units[unit]]).astype(np.int64)

@@ -17,7 +17,13 @@ def dataset(*rows: tuple[str, str]) -> Dataset:
 def test_good_data_have_no_warning() -> None:
     assert data_warnings(dataset(*GOOD)) == []
     assert data_warnings(dataset(*GOOD), dataset(("play it", "music"))) == []
-    assert data_warnings(dataset(*GOOD, *GOOD)) == [], "equal texts of one label do no harm"
+
+
+def test_many_copies_are_told_and_few_are_not() -> None:
+    told = "12 of 24 texts repeat others, or nearly so: the classifier learns little from them."
+    assert data_warnings(dataset(*GOOD, *GOOD)) == [told]
+    assert data_warnings(dataset(*GOOD, *[(text.upper() + "!", label) for text, label in GOOD])) == [told]
+    assert data_warnings(dataset(*GOOD, GOOD[0])) == []
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,7 @@ def test_good_data_have_no_warning() -> None:
     [
         ([("wake up", "alarm"), ("wake up", "music")], "1 text has several labels: 'wake up' ('alarm', 'music')."),
         (
-            [(f"t{row}", label) for row in range(4) for label in ("alarm", "music")],
+            [*((f"t{row}", label) for row in range(4) for label in ("alarm", "music")), *((f"u{row}", "music") for row in range(30))],
             "4 texts have several labels: 't0' ('alarm', 'music'), 't1' ('alarm', 'music'), 't2' ('alarm', 'music') and more.",
         ),
         (
@@ -33,7 +39,7 @@ def test_good_data_have_no_warning() -> None:
             "Labels that differ only in case, spaces, invisible characters or Unicode form: 'Alarm' and 'alarm'. Is each of them one label?",
         ),
         (
-            [(f"{form} {row}", form) for row in range(5) for form in ("café", "cafe\u0301")],
+            [(f"{len(form)} {row}", form) for row in range(5) for form in ("café", "cafe\u0301")],
             "Labels that differ only in case, spaces, invisible characters or Unicode form: 'cafe\u0301' and 'café'. Is each of them one label?",
         ),
         ([(" \u200b\ufeff", "alarm")], "1 text holds nothing but invisible characters: ' \\u200b\\ufeff' ('alarm')."),
@@ -50,7 +56,11 @@ def test_each_fault_is_told(rows: list[tuple[str, str]], expected: str) -> None:
 
 def test_validation_texts_that_are_trained_on_are_told() -> None:
     found = data_warnings(dataset(*GOOD), dataset(("alarm 1", "alarm"), ("alarm 1", "alarm"), ("new", "alarm")))
-    assert found == ["1 validation text is in the training data as well, so accuracy will look too good: 'alarm 1'."]
+    told = "in the training data as well, or nearly so, so accuracy will look too good"
+    assert found == [f"1 validation text is {told}: 'alarm 1'."]
+    rows = [("Please wake me up tomorrow at 7", "alarm"), ("wake me up at noon", "alarm"), ("music", "music")]
+    found = data_warnings(dataset(*GOOD, *rows), dataset(("wake me up tomorow at 8!", "alarm"), ("MUSIC", "music")))
+    assert found[-1] == f"2 validation texts are {told}: 'wake me up tomorow at 8!', 'MUSIC'."
 
 
 @pytest.mark.parametrize(
@@ -61,12 +71,12 @@ def test_validation_texts_that_are_trained_on_are_told() -> None:
     ],
 )  # fmt: skip
 def test_labels_that_differ_in_what_cannot_be_seen_are_told_by_code_point(odd: str, told: str) -> None:
-    (found,) = data_warnings(dataset(*GOOD, *[(f"{odd} {row}", odd) for row in range(5)]))
+    (found,) = data_warnings(dataset(*GOOD, *[(f"ring {row}", odd) for row in range(5)]))
     assert found.startswith("Labels that differ only in") and told in found and f"{'alarm'!r} and " in found
 
 
 def test_labels_that_differ_in_a_space_are_told_by_code_point() -> None:
-    rows = [(f"{space}{row}", f"set{space}alarm") for space in (" ", "\u00a0") for row in range(5)]
+    rows = [(f"{ord(space)} {row}", f"set{space}alarm") for space in (" ", "\u00a0") for row in range(5)]
     (found,) = data_warnings(dataset(*GOOD, *rows))
     assert "'set alarm' and 'set\\xa0alarm' (with U+00A0)" in found
 

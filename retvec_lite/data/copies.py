@@ -1,0 +1,227 @@
+"""Texts that are equal, or nearly so: of two copies, one must not be learned from where the other one is tested on.
+
+Two texts are copies when they have the same words, in any order, but for case, punctuation and numbers. More than that may differ:
+
+- a word that is mistyped: one letter is missing, added, wrong, or swapped with the next one, in a word of four letters or more that
+  stands in no other text;
+- a tenth of the words;
+- words in front of a text or behind it, such as a greeting: a fifth of all.
+
+Texts of one or two words tell too little for that: they are copies only when the same is written, numbers included. What is a copy of a
+copy belongs to the same group.
+
+Pairs to compare are found by MinHash (Broder 1997, https://doi.org/10.1109/SEQUEN.1997.666900) of character trigrams, so that the time
+grows with the number of texts and not with its square.
+"""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Groups = npt.NDArray[np.int64]
+"""The number of each text's group, int64 `[texts]`; groups are counted from 0 by their first text."""
+
+_FEWEST: Final = 3
+"""Words from which texts may be nearly equal: *play jazz* and *play rock* share half of theirs."""
+_CHANGED: Final = 0.1
+"""Share of the words of the longer text that may differ."""
+_ADDED: Final = 0.2
+"""Share of the words of the longer text that may stand in front of the other one, or behind it."""
+_MISTYPED: Final = 4
+"""Letters of a word from which it may be mistyped: shorter words are often one letter apart."""
+
+_ORDERS, _ROWS = 16, 4
+"""Texts are sorted by their hashes that many times, each time by others first; so many hashes that are the same make neighbors."""
+_NEIGHBORS: Final = 8
+"""Texts behind it in an order that each is compared with."""
+_ALIKE: Final = 0.5
+"""Share of the hashes that must be the same in texts that are compared: where copies share six trigrams in ten, it rarely is less."""
+_CHUNK: Final = 1_000_000
+"""Trigrams that are hashed at a time."""
+
+_DIGITS: Final = re.compile(r"\d+")
+_UNSPACED: Final = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x17FF),
+    (0x3040, 0x30FF),
+    (0x3400, 0x9FFF),
+    (0x20000, 0x3FFFF),
+)
+"""Letters of scripts that write no spaces between words: each counts as one."""
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CopyGroup:
+    """Texts that are equal, or nearly so.
+
+    Attributes:
+        rows: of the texts, in order, two at least.
+        text: the first of them.
+        labels: theirs, each once, sorted; several where nobody can tell which is right.
+    """
+
+    rows: tuple[int, ...]
+    text: str
+    labels: tuple[str, ...]
+
+
+def find_copies(texts: Sequence[str]) -> Groups:
+    """Return which texts are copies of each other, see above.
+
+    Example:
+        >>> from retvec_lite.data.copies import find_copies
+        >>> texts = ["Where is my parcel?", "hi, where is my parcel", "wher is my parcel", "where is my order", "play jazz", "play rock"]
+        >>> find_copies(texts).tolist()
+        [0, 0, 0, 1, 2, 3]
+    """
+    keys = read_words(texts)
+    distinct = {words: place for place, words in enumerate(dict.fromkeys(keys))}
+    union = list(range(len(distinct)))
+    written = list(distinct)
+    known = Counter(word for words in written for word in set(words))
+    long = [place for place, words in enumerate(written) if len(words) >= _FEWEST]
+    for pair in dict.fromkeys(_pairs([" ".join(written[place]) for place in long])):
+        one, other = (long[place] for place in pair)
+        first, second = _root(union, one), _root(union, other)
+        if first != second and _are_copies(written[one], written[other], known):
+            union[max(first, second)] = min(first, second)
+    roots = [_root(union, distinct[words]) for words in keys]
+    numbers = {root: number for number, root in enumerate(dict.fromkeys(roots))}
+    return np.array([numbers[root] for root in roots], np.int64)
+
+
+def copy_groups(
+    texts: Sequence[str], labels: Sequence[str], groups: Groups, rows: Sequence[int] | None = None
+) -> list[CopyGroup]:
+    """Return the groups of two texts or more, by their first text; `rows` are those of the texts in the data they come from."""
+    members: dict[int, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups.tolist()):
+        members[group].append(place)
+    rows = rows or range(len(texts))
+    return [
+        CopyGroup(
+            tuple(rows[place] for place in places), texts[places[0]], tuple(sorted({labels[place] for place in places}))
+        )
+        for places in members.values()
+        if len(places) > 1
+    ]
+
+
+def count_copies(groups: Groups) -> dict[str, int]:
+    """Return how many texts repeat another one, which is all of each group but one, and how many groups of copies there are."""
+    counts = np.bincount(groups)
+    return {"texts": int((counts - 1).sum()), "groups": int((counts > 1).sum())}
+
+
+def count_independent(groups: Groups) -> float:
+    """Return how many texts without copies say as much as these: all of a group are right, or wrong, together (Kish 1965)."""
+    return float(len(groups) ** 2 / np.square(np.bincount(groups)).sum())
+
+
+def read_words(texts: Sequence[str]) -> list[Words]:
+    """Return the words of each text that decide whether it is a copy: without case and punctuation, numbers as 0."""
+    plain = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
+    table = {ord(character): _written(character) for character in set().union(*plain)}
+    return [_words(text, text.translate(table).split()) for text in plain]
+
+
+def _written(character: str) -> str:
+    kind = unicodedata.category(character)
+    if character in "'’":
+        return ""
+    if kind[0] in "PZC":
+        return "" if kind == "Cf" else " "
+    is_word = kind[0] == "S" or any(first <= ord(character) <= last for first, last in _UNSPACED)
+    return f" {character} " if is_word else character
+
+
+def _words(text: str, words: list[str]) -> Words:
+    """Return words with numbers as 0, if there are enough others; a text without words is one."""
+    folded = [_DIGITS.sub("0", word) for word in words]
+    return tuple(folded if sum(word != "0" for word in folded) >= _FEWEST else words or [text])
+
+
+def _root(union: list[int], place: int) -> int:
+    while union[place] != place:
+        union[place] = place = union[union[place]]
+    return place
+
+
+def _pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of texts, by place, that share many trigrams: those that are near each other when sorted by their hashes."""
+    hashes = _hashes(texts)
+    for order in range(_ORDERS):
+        first = np.roll(hashes, -order * _ROWS, axis=1)[:, : 2 * _ROWS]
+        places = np.lexsort(first.T[::-1])
+        for step in range(1, min(len(texts), _NEIGHBORS + 1)):
+            ones, others = places[:-step], places[step:]
+            near = np.flatnonzero((first[ones, :_ROWS] == first[others, :_ROWS]).all(axis=1))
+            ones, others = ones[near], others[near]
+            alike = np.count_nonzero(hashes[ones] == hashes[others], axis=1) >= _ALIKE * hashes.shape[1]
+            yield from zip(ones[alike].tolist(), others[alike].tolist(), strict=True)
+
+
+def _hashes(texts: Sequence[str]) -> npt.NDArray[np.uint32]:
+    """Return the least value of each hash function over the trigrams of each text, uint32 `[texts, hashes]`."""
+    draw = np.random.default_rng(0)
+    factors, shifts = (draw.integers(1, 2**32, _ORDERS * _ROWS, np.uint32) | np.uint32(1) for _ in range(2))
+    marked = [f" {text} " for text in texts]
+    lengths = np.array([len(text) for text in marked], np.int64)
+    ends = np.cumsum(lengths)
+    found = np.zeros((len(texts), len(factors)), np.uint32)
+    first = 0
+    while first < len(texts):
+        begin = ends[first] - lengths[first]
+        last = max(first + 1, int(np.searchsorted(ends, begin + _CHUNK, side="right")))
+        points = np.frombuffer("".join(marked[first:last]).encode("utf-32-le", "surrogatepass"), np.uint32)
+        starts = ends[first:last] - lengths[first:last] - begin
+        # A trigram that would reach into the next text is the last one of its own text instead.
+        places = np.minimum(np.arange(len(points)), np.repeat(starts + lengths[first:last] - 3, lengths[first:last]))
+        trigrams = np.uint32(0)
+        for step in range(3):
+            trigrams = (trigrams ^ points[places + step]) * np.uint32(0x9E3779B1)
+            trigrams = trigrams ^ (trigrams >> np.uint32(15))
+        for number, (factor, shift) in enumerate(zip(factors, shifts, strict=True)):
+            found[first:last, number] = np.minimum.reduceat((trigrams ^ shift) * factor, starts)
+        first = last
+    return found
+
+
+def _are_copies(one: Words, other: Words, known: Counter[str]) -> bool:
+    """Return whether two texts of at least three words are copies; `known` says in how many texts each word stands."""
+    short, long = sorted((one, other), key=len)
+    added = len(long) - len(short)
+    if added > _ADDED * len(long):
+        return False
+    lacking, more = (list((Counter(a) - Counter(b)).elements()) for a, b in ((short, long), (long, short)))
+    for word in list(lacking):
+        if match := next((match for match in more if _is_mistyped(word, match, known)), None):
+            lacking.remove(word)
+            more.remove(match)
+            long = tuple(word if each == match else each for each in long)
+    return len(more) <= _CHANGED * len(long) or short in (long[added:], long[: len(short)])
+
+
+def _is_mistyped(one: str, other: str, known: Counter[str]) -> bool:
+    """Return whether one of two words is the other one with a letter missing, added, wrong, or swapped with the next one."""
+    if min(known[one], known[other]) > 1 or min(len(one), len(other)) < _MISTYPED or abs(len(one) - len(other)) > 1:
+        return False
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    return (
+        one[1:] == other[1:]
+        or one[1:] == other
+        or one == other[1:]
+        or (one[:2] == other[1::-1] and one[2:] == other[2:])
+    )
