@@ -16,6 +16,7 @@ from typing import Any, Final
 
 _PLACES: Final = {
     "BatchClassifier": "scale.batches:BatchClassifier",
+    "Check": "data.suspects:Check",
     "Classifier": "classifier:Classifier",
     "Dataset": "data.dataset:Dataset",
     "EncoderConfig": "contract:EncoderConfig",
@@ -27,6 +28,7 @@ _PLACES: Final = {
     "RetvecLiteError": "errors:RetvecLiteError",
     "Span": "runtime.answers:Span",
     "__version__": "version:__version__",
+    "check": "api:check",
     "classify_files": "scale.classify_files:classify_files",
     "demo": "playground:demo",
     "info": "converters.tflite.format:info",

@@ -1,7 +1,7 @@
 """What `_PLACES` in `__init__.py` says, for type checkers; tests/test_public_names.py compares them."""
 
 from retvec_lite import sklearn
-from retvec_lite.api import load, train
+from retvec_lite.api import check, load, train
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import IncompleteExportError
@@ -9,6 +9,7 @@ from retvec_lite.converters.tflite.format import info
 from retvec_lite.converters.verify import verify
 from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.suspects import Check
 from retvec_lite.data.texts import read_texts
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.errors import RetvecLiteError
@@ -20,6 +21,7 @@ from retvec_lite.version import __version__
 
 __all__ = [
     "BatchClassifier",
+    "Check",
     "Classifier",
     "Dataset",
     "EncoderConfig",
@@ -31,6 +33,7 @@ __all__ = [
     "RetvecLiteError",
     "Span",
     "__version__",
+    "check",
     "classify_files",
     "demo",
     "info",

@@ -13,6 +13,7 @@ from retvec_lite.version import __version__
 
 COMMANDS: Final = {
     "train": "train a classifier on a labelled file",
+    "check": "find wrong labels, copies and other faults in a labelled file",
     "export": "export a trained classifier as .tflite, .mlpackage or .retvec",
     "verify": "prove exported files against the float reference",
     "classify": "classify texts with an exported file or a trained classifier",

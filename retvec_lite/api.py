@@ -3,6 +3,7 @@
 Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
+from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room
+from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room, require_writable
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, load_trained_model
@@ -118,6 +120,59 @@ def train(
             classifier = Classifier(*fit_classifier(request, progress=report))
             classifier.write(place)
         return classifier
+
+
+@checked
+@takes(read_dataset, *READING)
+def check(
+    data: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    seed: int = 0,
+    progress: Progress | bool | None = None,
+    **reading: "Unpack[ReadingOptions]",
+) -> Check:
+    """Find what is doubtful in labelled texts: wrong labels, copies, texts of no label, and labels that are one.
+
+    Each text is answered by a classifier that has not seen it, nor a copy of it: up to 3,000 texts as `train` does, more by n-grams alone.
+
+    Args:
+        data: labelled texts, as `train` takes them.
+        labels: a label for each text.
+        output: CSV file to write the doubtful texts to, most suspicious first: row (counted from 0, without the header), label, suggestion,
+            score and text.
+        force: replace that file if it exists.
+        seed: of the folds, and of everything else that is random.
+        progress: a callback (what, done, total), or True for bars on standard error.
+        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see `read_dataset`.
+
+    Returns:
+        What was found. `print(check)` shows the worst of each kind.
+
+    Raises:
+        RetvecLiteError: for data that cannot be trained on, or a file that exists without `force` or cannot be written.
+        ModuleNotFoundError: when a package of the extra `train` is not installed.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> texts = ["Wake me at six!", "wake me at 6", "alarm at noon", "where is my parcel", "where is my parcel?", "track my order"]
+        >>> found = rl.check(texts, ["alarm", "alarm", "alarm", "delivery", "alarm", "delivery"])
+        >>> [group.labels for group in found.contradictions]
+        [('alarm', 'delivery')]
+    """
+    if output is not None:
+        require_writable(output, force)
+    usual = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
+    request = read_request({**usual, "data": data, "labels": labels, "seed": seed, "reading": reading})
+    from retvec_lite.training.train import answer_all
+
+    with watched(progress) as report:
+        found = check_answers(answer_all(request, report))
+    if output is not None:
+        found.write(output, force=force)
+    return found
 
 
 @checked

@@ -12,6 +12,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
@@ -136,6 +137,25 @@ class Trained:
                 force=force,
                 progress=report,
             )
+
+    def check(self) -> Check:
+        """Return what is doubtful in the texts that the training held out: of up to 3,000 texts all, of more a tenth.
+
+        Raises:
+            RetvecLiteError: for a classifier that was loaded.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"]
+            >>> rl.train(texts, ["alarm", "alarm", "delivery", "delivery"], epochs=2).check().texts
+            4
+        """
+        if self.held_out is None:
+            raise RetvecLiteError(
+                "A classifier that was loaded does not have the texts of its training: check them with `retvec-lite check DATA` "
+                "(in Python: retvec_lite.check(data))."
+            )
+        return check_answers(self.held_out)
 
     @checked
     def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -116,6 +116,24 @@ def copy_groups(
     ]
 
 
+def undivided(groups: Groups, strata: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+    """Return the texts of each group of copies, by place, which must not be divided, and its stratum: the rarest of its texts.
+
+    Where all texts of a stratum are copies of each other, they are divided nevertheless: a label that is not learned cannot be tested.
+    """
+    spread: dict[str, set[int]] = defaultdict(set)
+    for group, stratum in zip(groups.tolist(), strata, strict=True):
+        spread[stratum].add(group)
+    single = {group for found in spread.values() if len(found) == 1 for group in found}
+    units: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place, group in enumerate(groups.tolist()):
+        units[group, place if group in single else -1].append(place)
+    rarest = [
+        min((strata[place] for place in unit), key=lambda name: (len(spread[name]), name)) for unit in units.values()
+    ]
+    return list(units.values()), rarest
+
+
 def count_copies(groups: Groups) -> dict[str, int]:
     """Return how many texts repeat another one, which is all of each group but one, and how many groups of copies there are."""
     counts = np.bincount(groups)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
-from retvec_lite.data.copies import Groups, find_copies
+from retvec_lite.data.copies import Groups, find_copies, undivided
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, Rows, check_suffix
@@ -270,7 +270,7 @@ def split_rows(dataset: Dataset, fraction: float, seed: int) -> tuple[list[int],
     if not 0.0 < fraction < 1.0:
         raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
     draw = random.Random(seed).random
-    units, strata = undivided(dataset)
+    units, strata = undivided(dataset.groups, dataset.strata)
     rows: dict[str, list[int]] = {label: [] for label in sorted(set(strata))}
     for unit, label in enumerate(strata):
         rows[label].append(unit)
@@ -283,25 +283,6 @@ def split_rows(dataset: Dataset, fraction: float, seed: int) -> tuple[list[int],
         counts[label] += 1
     held_out = {row for label, members in shuffled.items() for unit in members[: counts[label]] for row in units[unit]}
     return [row for row in range(len(dataset)) if row not in held_out], sorted(held_out)
-
-
-def undivided(dataset: Dataset) -> tuple[list[list[int]], list[str]]:
-    """Return the rows of each group of copies, which must not be divided, and its stratum: the rarest of its texts.
-
-    Where all texts of a stratum are copies of each other, they are divided nevertheless: a label that is not learned cannot be tested.
-    """
-    groups, strata = dataset.groups.tolist(), dataset.strata
-    spread: dict[str, set[int]] = {label: set() for label in strata}
-    for group, label in zip(groups, strata, strict=True):
-        spread[label].add(group)
-    single = {group for found in spread.values() if len(found) == 1 for group in found}
-    units: dict[tuple[int, int], list[int]] = {}
-    for row, group in enumerate(groups):
-        units.setdefault((group, row if group in single else -1), []).append(row)
-    rarest = [
-        min((strata[row] for row in rows), key=lambda label: (len(spread[label]), label)) for rows in units.values()
-    ]
-    return list(units.values()), rarest
 
 
 def starter_file(split: str) -> Path:

@@ -1,8 +1,8 @@
 """Texts whose labels may be wrong, and labels that may be: what the answers to held-out texts say about the data.
 
-Every text is answered by a classifier that has not seen it, nor a copy of it. The less probable its own label is beside the most
-probable other one, the more suspicious it is: the order of confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068)
-for mistakes that are spread over all labels. `python -m benchmarks.run wrong-labels` measures it.
+Every text is answered by a classifier that has not seen it, nor a copy of it. The less probable its label is, the more suspicious, as
+in confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068); listed are those for which another label is far more
+probable. `python -m benchmarks.run wrong_labels` measures both.
 """
 
 import csv
@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats
 from retvec_lite.data.copies import CopyGroup, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.held_out import HeldOut
@@ -24,12 +23,18 @@ from retvec_lite.data.labels import join_labels
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.terminal import Table, draw, one_line
 
-_DOUBTFUL: Final = 0.95
-"""Score from which a text is listed: the other label is 19 times as probable."""
+_TIMES: Final = 5.0
+"""How many times as probable as the label of a listed text another one is."""
+_USUAL: Final = 0.75
+"""How probable that one is, as a share of what texts of it find it on average: labels differ in how sure answers are."""
+_WRONG: Final = 0.95
+"""How far the probability of a listed text's label is from what it says, where a text may have several."""
 _SURE: Final = 0.01
 """Share of the right answers that are less sure than those to texts of no label."""
 _TOGETHER: Final = 0.5
 """Least share of the texts of twins that are taken for one of the two."""
+_CONFUSED: Final = 0.25
+"""Share of the texts of the rarer twin that are taken for the other one, or the other way round."""
 _APART: Final = 0.6
 """Largest area under the ROC curve at which two labels are told apart no better than one label cut in two at random."""
 FEW: Final = 5
@@ -166,11 +171,14 @@ def check_answers(found: HeldOut) -> Check:
     rows = found.rows or dataset.rows or range(len(dataset))
     probabilities = found.probabilities[0.0].astype(np.float64)
     copies = copy_groups(dataset.texts, dataset.labels, dataset.groups, rows)
+    twins = find_twins(dataset, labels, probabilities)
+    names = {frozenset((pair.first, pair.second)) for pair in twins}
     find = _doubtful_sets if dataset.multi_label else _doubtful
     suspects, outsiders = (
         tuple(
             Suspect(rows[place], dataset.labels[place], suggestion, score, dataset.texts[place], why)
             for score, place, suggestion, why in sorted(each, key=lambda item: (-item[0], item[1]))
+            if frozenset((dataset.labels[place], suggestion)) not in names  # nobody can tell which of the two it is
         )
         for each in find(dataset, labels, probabilities)
     )
@@ -180,42 +188,45 @@ def check_answers(found: HeldOut) -> Check:
         suspects,
         outsiders,
         tuple(sorted(copies, key=lambda group: (-len(group.rows), group.rows))),
-        find_twins(dataset, labels, probabilities),
+        twins,
         _small(dataset),
     )
 
+
+_Probabilities = npt.NDArray[np.float64]
+"""Of each label, `[texts, labels]`: float32 would make the most suspicious ones all alike."""
 
 _Found = tuple[float, int, str, str]
 """Score, place of the text, suggestion, and why."""
 
 
-def rank_labels(truth: npt.NDArray[np.int64], probabilities: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return how suspicious the label of each text is, float64 `[texts]` from 0 to 1, and the most probable other label.
+def suspicion(truth: npt.NDArray[np.int64], probabilities: _Probabilities) -> npt.NDArray[np.float64]:
+    """Return how suspicious the label of each text is, float64 `[texts]`: how probable it is, for all others know, that it is wrong.
 
-    The score is the probability of that label where one of the two is right: 0.5 where both are equally probable.
+    Args:
+        truth: place of the label of each text, `[texts]`.
+        probabilities: of each label, `[texts, labels]`.
     """
-    own = np.take_along_axis(probabilities, truth[:, None], axis=1)
-    others = probabilities.copy()
-    np.put_along_axis(others, truth[:, None], -1.0, axis=1)
-    best = others.argmax(axis=1)
-    most = np.take_along_axis(others, best[:, None], axis=1)
-    scores: Floats = (most / np.maximum(most + own, 1e-30))[:, 0]
-    return scores, best
+    scores: npt.NDArray[np.float64] = 1.0 - np.take_along_axis(probabilities, truth[:, None], axis=1)[:, 0]
+    return scores
 
 
-def _doubtful(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -> tuple[list[_Found], list[_Found]]:
+def _doubtful(
+    dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities
+) -> tuple[list[_Found], list[_Found]]:
     """Return the doubtful texts where each has one label: those of another label, and those of none."""
     index = {label: place for place, label in enumerate(labels)}
     truth = np.array([index[label] for label in dataset.labels], np.int64)
-    scores, best = rank_labels(truth, probabilities)
+    scores = suspicion(truth, probabilities)
+    others = probabilities.copy()
+    np.put_along_axis(others, truth[:, None], -1.0, axis=1)
+    best, most = others.argmax(axis=1), others.max(axis=1)
+    texts = np.maximum(np.bincount(truth, minlength=len(labels)), 1)
+    usual = np.bincount(truth, 1.0 - scores, len(labels)) / texts
+    doubtful = (most >= _TIMES * (1.0 - scores)) & (most >= _USUAL * usual[best])
     found = {
-        place: (
-            float(scores[place]),
-            place,
-            labels[best[place]],
-            _taken(labels[best[place]], probabilities[place, best[place]]),
-        )
-        for place in np.flatnonzero(scores >= _DOUBTFUL).tolist()
+        place: (float(scores[place]), place, labels[best[place]], _taken(labels[best[place]], most[place]))
+        for place in np.flatnonzero(doubtful).tolist()
     }
 
     # Copies under several labels: what they are called most often is right, together with what the others say.
@@ -225,7 +236,7 @@ def _doubtful(dataset: Dataset, labels: Sequence[str], probabilities: Floats) ->
             votes = probabilities[places].mean(axis=0) + np.bincount(own, minlength=len(labels)) / len(own)
             right = int(votes.argmax())
             for place in places[own != right].tolist():
-                score = max(float(votes[right] / (votes[right] + votes[truth[place]])), float(scores[place]))
+                score = max(1.0 - float(votes[truth[place]]) / 2, float(scores[place]))
                 found[place] = (score, place, labels[right], "a copy has another label")
 
     # Texts of no label get a wrong answer that is less sure than nearly all right answers.
@@ -240,14 +251,16 @@ def _doubtful(dataset: Dataset, labels: Sequence[str], probabilities: Floats) ->
     return list(found.values()), none
 
 
-def _doubtful_sets(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -> tuple[list[_Found], list[_Found]]:
+def _doubtful_sets(
+    dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities
+) -> tuple[list[_Found], list[_Found]]:
     """Return the doubtful texts where each has any number of labels: those that lack one or have one too many."""
     truth = np.array([[label in names for label in labels] for names in dataset.label_sets])
     away = np.abs(truth - probabilities)
     found: list[_Found] = []
-    for place in np.flatnonzero(away.max(axis=1) >= _DOUBTFUL).tolist():
+    for place in np.flatnonzero(away.max(axis=1) >= _WRONG).tolist():
         worst = int(away[place].argmax())
-        right = truth[place] ^ (away[place] >= _DOUBTFUL)
+        right = truth[place] ^ (away[place] >= _WRONG)
         suggestion = join_labels(tuple(label for label, is_right in zip(labels, right, strict=True) if is_right))
         share = float(probabilities[place, worst])
         why = f"has {labels[worst]!r} with {share:.0%} only" if truth[place, worst] else _taken(labels[worst], share)
@@ -267,7 +280,7 @@ def _places(dataset: Dataset) -> list[npt.NDArray[np.int64]]:
     return [np.array(places) for places in members.values() if len(places) > 1]
 
 
-def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -> tuple[Twins, ...]:
+def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities) -> tuple[Twins, ...]:
     """Return the pairs of labels that seem to be one: most of their texts are taken for one of the two, but chance decides for which.
 
     Whether it does is the area under the ROC curve of their probabilities, over texts that have one of the two.
@@ -278,7 +291,9 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: Floats) -
     answers = np.eye(len(labels), dtype=bool)[probabilities.argmax(axis=1)]
     confused = has.T.astype(np.int64) @ answers
     found = []
-    for first, second in zip(*np.nonzero(np.triu(confused + confused.T, 1)), strict=True):
+    texts = has.sum(axis=0)
+    often = _CONFUSED * np.minimum(texts[:, None], texts)
+    for first, second in zip(*np.nonzero(np.triu(confused + confused.T >= np.maximum(often, 1), 1)), strict=True):
         chosen = has[:, first] ^ has[:, second]
         pair = probabilities[np.ix_(chosen, (first, second))]
         known = answers[np.ix_(chosen, (first, second))].any(axis=1)

@@ -29,16 +29,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.copies import count_copies
-from retvec_lite.data.dataset import Dataset, split_rows, undivided
+from retvec_lite.data.copies import count_copies, undivided
+from retvec_lite.data.dataset import Dataset, split_rows
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.suspects import check_answers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.heads import HeadSpec, PoolHead
+from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
+from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
@@ -51,11 +53,11 @@ from retvec_lite.training.languages import (
     other_languages,
 )
 from retvec_lite.training.linear_features import count_distinct, count_hashes
-from retvec_lite.training.linear_part import KINDS
+from retvec_lite.training.linear_part import KINDS, LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request
-from retvec_lite.training.stacking import fit_parts
+from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
 from retvec_lite.version import __version__
 
@@ -87,6 +89,9 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     stack = fit_parts(plan, progress)
     judged = decide(stack.logits, data, request.reject_at, request.unknown_label)
     shapes = {name: value.shape for name, value in stack.weights.items()}
+    probabilities = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items() if rate >= 0}
+    rows = tuple(request.training.rows[place] if request.training.rows else place for place in tested.rows)
+    held_out = HeldOut(tested.texts, rows, data.labels, probabilities)
     facts: dict[str, Any] = {
         "created_by": f"retvec-lite {__version__}",
         "data": request.training.path.name,
@@ -104,6 +109,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "estimated_bytes": estimate_bytes(shapes, data.config, data.labels, judged.decision),
         **stack.facts,
         **judged.facts(),
+        "doubtful": len(check_answers(held_out).suspects),
     }
     known = plan.sentences or request.embedding
     model = TrainedModel(
@@ -117,9 +123,30 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    probabilities = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items() if rate >= 0}
-    rows = tuple(request.training.rows[place] if request.training.rows else place for place in tested.rows)
-    return Outcome(model, judged.scores, HeldOut(tested.texts, rows, data.labels, probabilities))
+    return Outcome(model, judged.scores, held_out)
+
+
+def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
+    """Return what is answered to every training text by a fit that has not seen it: of many texts, by n-grams alone, as they are.
+
+    Raises:
+        RetvecLiteError: as `fit_classifier`.
+    """
+    texts = request.training
+    if len(texts) <= FEW:
+        # Sentences of the training are about a file that is not made.
+        bars: Progress = lambda what, done, total: progress(what, done, total) if total else None  # noqa: E731
+        outcome = fit_classifier(dataclasses.replace(request, validation=None), progress=bars)
+        assert outcome.held_out is not None
+        return outcome.held_out
+    settings = settings_for(texts, dataclasses.replace(request, typo_rate=0.0), is_linear=True)
+    folds = choose_folds(texts, request.seed)
+    data = make_examples(texts, texts, **settings.typos, folds=folds, progress=progress)
+    linear = LinearPart(Plan(data, LinearHead(), PRIME, {}, settings), progress=progress)
+    logits = linear.answer()
+    factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme, USUAL_FACTORS)
+    probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
+    return HeldOut(texts, texts.rows or tuple(range(len(texts))), data.labels, {0.0: probabilities})
 
 
 def make_plan(
@@ -248,7 +275,7 @@ def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
     """
     from sklearn.model_selection import StratifiedKFold
 
-    units, strata = undivided(dataset)
+    units, strata = undivided(dataset.groups, dataset.strata)
     count = min(_FOLDS, max(Counter(strata).values()))
     with warnings.catch_warnings():
         # A label with two texts is missing in one fold of three: that fold is not tested on it.

@@ -31,7 +31,10 @@ def test_many_copies_are_told_and_few_are_not() -> None:
     [
         ([("wake up", "alarm"), ("wake up", "music")], "1 text has several labels: 'wake up' ('alarm', 'music')."),
         (
-            [*((f"t{row}", label) for row in range(4) for label in ("alarm", "music")), *((f"u{row}", "music") for row in range(30))],
+            [
+                *((f"t{row}", label) for row in range(4) for label in ("alarm", "music")),
+                *((f"u{row}", "music") for row in range(30)),
+            ],
             "4 texts have several labels: 't0' ('alarm', 'music'), 't1' ('alarm', 'music'), 't2' ('alarm', 'music') and more.",
         ),
         (
