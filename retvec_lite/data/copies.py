@@ -165,7 +165,7 @@ def _written(character: str) -> str:
 def _words(text: str, words: list[str]) -> Words:
     """Return words with numbers as 0, if there are enough others; a text without words is one."""
     folded = [_DIGITS.sub("0", word) for word in words]
-    return tuple(folded if sum(word != "0" for word in folded) >= _FEWEST else words or [text])
+    return tuple(folded if sum(word != "0" for word in folded) >= _FEWEST else words or [text.strip()])
 
 
 def _root(union: list[int], place: int) -> int:
