@@ -164,6 +164,8 @@ def check(
     """
     if output is not None:
         require_writable(output, force)
+        if isinstance(data, str | os.PathLike) and os.path.realpath(data) == os.path.realpath(output):
+            raise RetvecLiteError(f"{output} is the data that are checked. Name another output.")
     usual = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
     request = read_request({**usual, "data": data, "labels": labels, "seed": seed, "reading": reading})
     from retvec_lite.training.train import answer_all

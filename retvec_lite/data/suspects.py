@@ -239,10 +239,10 @@ def _doubtful(
                 score = max(1.0 - float(votes[truth[place]]) / 2, float(scores[place]))
                 found[place] = (score, place, labels[right], "a copy has another label")
 
-    # Texts of no label get a wrong answer that is less sure than nearly all right answers.
+    # Texts of no label get a wrong answer that is less sure than nearly all right answers, and improbable.
     surest, answers = probabilities.max(axis=1), probabilities.argmax(axis=1)
     right_answers = surest[answers == truth]
-    least = float(np.quantile(right_answers, _SURE)) if len(right_answers) else 0.0
+    least = min(0.5, float(np.quantile(right_answers, _SURE))) if len(right_answers) else 0.0
     none = [
         (1.0 - float(surest[place]), place, "", f"no label has more than {surest[place]:.0%}")
         for place in np.flatnonzero((surest < least) & (answers != truth)).tolist()

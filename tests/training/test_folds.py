@@ -1,11 +1,12 @@
 """Folds: every text is tested on once, by a model that has not seen it, and every label is known to every model."""
 
+import random
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fitted import asked
+from fitted import asked, train
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,3 +68,53 @@ def test_many_texts_have_no_folds() -> None:
     for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
         request = asked(counted(count, count), head="linear", embedding="raw", typo_rate=0.0)
         assert make_plan(request)[0].data.folds == folds
+
+
+def repeated(times: int, texts: int = 90, seed: int = 0) -> Dataset:
+    """Texts of random words under random labels, each so many times, written a little differently, in any order."""
+    draw = random.Random(seed)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(60)]
+    rows = [(" ".join(draw.sample(words, 7)), draw.choice(("a", "b"))) for _ in range(texts)]
+    ways = (str, str.upper, "Hello {}".format, "{}!!".format)
+    many = [(ways[copy % 4](text), label) for copy in range(times) for text, label in rows]
+    draw.shuffle(many)
+    return Dataset(tuple(text for text, _ in many), tuple(label for _, label in many))
+
+
+def test_copies_are_in_one_fold_and_labels_shared_out_alike() -> None:
+    dataset = repeated(4)
+    folds = choose_folds(dataset, 0)
+    assert sorted(row for _, others in folds for row in others) == list(range(len(dataset)))
+    shares = [Counter(dataset.labels[row] for row in others) for _, others in folds]
+    for label in ("a", "b"):
+        assert max(share[label] for share in shares) - min(share[label] for share in shares) <= 4
+    for rows, others in folds:
+        assert sorted([*rows, *others]) == list(range(len(dataset)))
+        assert not {dataset.groups[row] for row in rows} & {dataset.groups[row] for row in others}
+
+
+def test_copies_of_texts_with_several_labels_are_in_one_fold() -> None:
+    single = repeated(3)
+    labels = tuple("" if row % 5 == 0 else label if row % 3 else "a|b" for row, label in enumerate(single.labels))
+    dataset = Dataset(single.texts, labels, multi_label=True)
+    for rows, others in choose_folds(dataset, 0):
+        assert not {dataset.groups[row] for row in rows} & {dataset.groups[row] for row in others}
+
+
+def test_a_label_whose_texts_are_all_copies_is_known_to_every_fold() -> None:
+    dataset = Dataset(
+        ("where is my parcel", "Where is my parcel?", "hi where is my parcel", *"abcdef"), tuple("xxxyyyyyy")
+    )
+    for rows, _ in choose_folds(dataset, 0):
+        assert {dataset.labels[row] for row in rows} == {"x", "y"}
+
+
+@pytest.mark.parametrize("times", [2, 8])
+def test_random_labels_are_reported_as_chance_however_often_each_text_comes(times: int) -> None:
+    outcome = train(repeated(times), head="linear", typo_rate=0.0)
+    facts = outcome.model.training
+    accuracy, error = facts["validation"]["0"]["accuracy"], facts["accuracy_error"]
+    assert abs(accuracy - 0.5) <= 2 * error
+    # That of 90 texts, or of the folds' own scores.
+    assert 0.05 <= error <= 0.12
+    assert facts["copies"] == {"texts": 90 * (times - 1), "groups": 90 * (times > 1)}
