@@ -368,7 +368,7 @@ class Classifier(Trained):
         return f"<Classifier {head}, {len(self.labels)} labels>"
 
     def __str__(self) -> str:
-        return repr(self) if isinstance(self._source, Artifact) else summary(self.model)
+        return repr(self) if isinstance(self._source, Artifact) else summary(self.model, self.held_out)
 
 
 def _values_of(column: str, data: Any, dataset: Dataset, **reading: Any) -> tuple[str, ...]:

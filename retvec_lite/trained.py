@@ -4,7 +4,7 @@ Importing this module is cheap: the exporter is loaded by `export`.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,16 +13,20 @@ from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, check_answers
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
 from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
-from retvec_lite.terminal import Progress, Table, draw, margin, printable, watched
+from retvec_lite.terminal import Progress, Table, draw, printable, watched
+from retvec_lite.verdict import verdict
 
 if TYPE_CHECKING:
     from retvec_lite.converters.export import Report
+
+_EXAMPLES: Final = 2
+"""Texts that are shown of each of the weakest labels."""
 
 SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
 """What `Trained.save` writes."""
@@ -188,8 +192,11 @@ def _without_network(facts: Mapping[str, Any]) -> str:
     return " (without the network)" if facts.get("epochs") else ""
 
 
-def summary(model: TrainedModel) -> str:
-    """Return what a terminal shows of a trained classifier: size, scores, confusions, and what to check."""
+def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
+    """Return what a terminal shows of a trained classifier: what it is, scores, what to check, and last, where the eye falls, the verdict.
+
+    Right after a training, with what was `held_out`, the verdict comes with texts of the weakest labels.
+    """
     facts = model.training
     ngrams = f" with {model.ngrams.buckets:,} buckets of n-grams" if model.ngrams else ""
     # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
@@ -216,35 +223,49 @@ def summary(model: TrainedModel) -> str:
         parts.append(describe_sizes(facts["estimated_bytes"]))
     if about := describe_meaning(facts.get("meaning", {})):
         parts.append(about)
+    if model.decision.threshold is not None:
+        parts.append(f"Texts are unknown where the probability of the best label is {model.decision.rule}.")
+    parts += _tables(model)
+    if facts.get("warnings"):
+        parts.append("\nCheck your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
+    if lines := verdict(facts, model.labels, model.decision):
+        *reasons, last = lines
+        parts += ["\nVerdict", *reasons, *_examples(facts, held_out), last]
+    return draw(*parts)
+
+
+def _tables(model: TrainedModel) -> Iterator[Table]:
+    """Yield the scores by share of mistyped words, and the most frequent confusions."""
+    facts = model.training
     names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
     if model.decision.multi_label:
         names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
     names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
     found = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
     names = {key: name for key, name in names.items() if all(scores.get(key) is not None for _, scores in found)}
-    score = next(iter(names))
     rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
+    folds = facts.get("folds")
     way = f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} texts"
-    title = f"Validation ({way})"
     if found:
-        parts.append(Table(title, ("mistyped words", *names.values()), rows, frozenset(names.values())))
-    if model.decision.threshold is not None:
-        parts.append(f"Texts are unknown where the probability of the best label is {model.decision.rule}.")
-    if "accuracy_error" in facts and found:
-        clean = facts["validation"]["0"][score]
-        expected = f"{clean:.1%} ({margin(facts['accuracy_error'])})"
-        is_less = folds and f"{clean:.1%}" != f"{1:.1%}"
-        more = " or more, because each fold learned from a part of the texts only" if is_less else ""
-        what = f"a {names[score]} of " if model.decision.multi_label else ""
-        parts.append(f"Expect {what}{expected} on clean texts like these{more}.")
-    if facts.get("warnings"):
-        parts.append("Check your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
-    if facts.get("learning_curve"):
-        curve = [(f"{texts:,}", f"{accuracy:.3f}") for texts, accuracy in facts["learning_curve"]]
-        numbers = ("training texts", names[score])
-        parts.append(Table(f"Would more texts help?{_without_network(facts)}", numbers, curve, frozenset(numbers)))
+        yield Table(f"Validation ({way})", ("mistyped words", *names.values()), rows, frozenset(names.values()))
     if facts.get("confusions"):
         rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"]]
-        columns = ("expected", "predicted", "texts")
-        parts.append(Table("Confusions (no typos)", columns, rows, frozenset({"texts"})))
-    return draw(*parts)
+        yield Table("Confusions (no typos)", ("expected", "predicted", "texts"), rows, frozenset({"texts"}))
+
+
+def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[str]:
+    """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
+    if held_out is None or held_out.dataset.multi_label:
+        return
+    table, labels = held_out.probabilities[0.0], held_out.labels
+    best = table.argmax(axis=1).tolist()
+    for weak in facts.get("weakest", ()):
+        mistakes = [
+            (float(table[place, column]), place)
+            for place, (column, label) in enumerate(zip(best, held_out.dataset.labels, strict=True))
+            if label == weak["label"] != labels[column]
+        ]
+        for probability, place in sorted(mistakes, key=lambda item: (-item[0], item[1]))[:_EXAMPLES]:
+            row = f"row {held_out.rows[place]:,}: " if held_out.rows else ""
+            text = shown(held_out.dataset.texts[place])
+            yield f"- {row}{text} is {shown(weak['label'])}, taken for {shown(labels[best[place]])} ({probability:.0%})"

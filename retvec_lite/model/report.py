@@ -340,8 +340,23 @@ _MEANING: Final = structured(
     }
 )
 
+_WEAK: Final = Kind(
+    "an object of a label, its texts, those that are right, those it is the answer to, and what they are taken for",
+    lambda value: (
+        type(value) is dict
+        and TEXT.fits(value.get("label"))
+        and all(COUNT.fits(value.get(name)) for name in ("texts", "right", "answered", "times"))
+        and either(TEXT, NOTHING).fits(value.get("taken_for"))
+    ),
+)
+_COUNTED: Final = Kind(
+    "a label and its number of texts",
+    lambda value: type(value) is list and len(value) == 2 and TEXT.fits(value[0]) and COUNT.fits(value[1]),
+)
+
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
+    "baseline": either(SHARE, NOTHING),
     "best_epoch": COUNT,
     "confusions": listed(_CONFUSION),
     "copies": mapped(COUNT),
@@ -352,6 +367,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "estimated_bytes": mapped(COUNT),
     "fine_tuned_embedding": FLAG,
     "folds": COUNT,
+    "largest_label": either(SHARE, NOTHING),
     "learning_curve": either(listed(_POINT), NOTHING),
     "max_kb": COUNT,
     "meaning": Kind(
@@ -359,7 +375,10 @@ _KINDS: Final[Mapping[str, Kind]] = {
         lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
     ),
     "multi_label": FLAG,
+    "next_step": TEXT,
+    "one_label": either(_CONFUSION, NOTHING),
     "sentences": FLAG,
+    "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,
     "texts_in_windows": SHARE,
     "training_texts": COUNT,
@@ -367,6 +386,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "validation": _BY_RATE,
     "validation_texts": COUNT,
     "warnings": listed(TEXT),
+    "weakest": listed(_WEAK),
 }  # fmt: skip
 
 

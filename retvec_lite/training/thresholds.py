@@ -39,6 +39,16 @@ _GROUPS: Final = 5
 _CONFUSIONS: Final = 8
 """Pairs of labels that the report of a training names, the most frequently confused ones."""
 
+_WEAKEST: Final = 2
+"""Labels that it names because their F1 is the lowest."""
+
+_TOGETHER: Final = 0.7
+"""Share of the texts of two labels that are answered with one of them where the two may be one label."""
+_CHANCE: Final = 0.6
+"""Most of what each of the two keeps of its texts then, on average: half would be chance."""
+_FEWEST: Final = 5
+"""Texts that are taken for the other one then, at least."""
+
 Answers = npt.NDArray[np.bool_]
 
 
@@ -50,12 +60,14 @@ class Judged(NamedTuple):
         scores: by the share of mistyped words.
         rejections: how texts without a label are told, likewise; empty where a text may have several labels.
         accuracy_error: standard error of the score of clean texts.
+        largest_label: share of the texts that have the most common label; None where a text may have several labels.
     """
 
     decision: Decision
     scores: Mapping[float, Evaluation]
     rejections: Mapping[float, Rejection]
     accuracy_error: float
+    largest_label: float | None = None
 
     def facts(self) -> dict[str, Any]:
         """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
@@ -69,7 +81,9 @@ class Judged(NamedTuple):
                 row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
             validation[f"{rate:g}"] = row
         confusions = [list(row) for row in self.scores[0.0].confusions[:_CONFUSIONS]]
-        return {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
+        found = {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
+        found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
+        return {**found, "one_label": likely_one_label(self.scores[0.0])}
 
 
 def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
@@ -83,7 +97,58 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
     probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
-    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error)
+    shares = data.label_shares
+    largest = float((data.held_out.truth == (shares.index(max(shares)) if shares else 0)).mean())
+    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error, largest)
+
+
+def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
+    """Return the labels with the lowest F1, worst first, but for those without a mistake.
+
+    Each with its texts, how many of them were right, how many texts it was the answer to, and the label that most mistakes were taken for
+    ("taken_for", None where that is not known) with how many ("times").
+    """
+    found = []
+    for row in sorted(scores.classes, key=lambda row: (row.f1, row.label))[:_WEAKEST]:
+        if row.f1 == 1.0:
+            continue
+        right = round(row.recall * row.texts)
+        # The most frequent ones come first.
+        taken = next((pair for pair in scores.confusions if pair.expected == row.label), None)
+        found.append(
+            {
+                "label": row.label,
+                "texts": row.texts,
+                "right": right,
+                "answered": round(right / row.precision) if row.precision else 0,
+                "taken_for": taken.predicted if taken else None,
+                "times": taken.texts if taken else 0,
+            }
+        )
+    return found
+
+
+def likely_one_label(scores: Evaluation) -> list[Any] | None:
+    """Return two labels that may be one under two names, and how many of their texts are taken for the other one; None where none are.
+
+    Nearly all of their texts are answered with one of the two, and chance decides which. Where there are no others, there is nothing to merge.
+    """
+    if len(scores.classes) < 3:
+        return None
+    rows = {row.label: row for row in scores.classes}
+    mistaken = {(pair.expected, pair.predicted): pair.texts for pair in scores.confusions}
+    for one, other in mistaken:
+        texts, right = (
+            [rows[label].texts for label in (one, other)],
+            [round(rows[label].recall * rows[label].texts) for label in (one, other)],
+        )
+        away = [mistaken.get(pair, 0) for pair in ((one, other), (other, one))]
+        between = [kept + lost for kept, lost in zip(right, away, strict=True)]
+        if sum(away) < _FEWEST or not all(between) or sum(between) < _TOGETHER * sum(texts):
+            continue
+        if np.mean([kept / both for kept, both in zip(right, between, strict=True)]) <= _CHANCE:
+            return [*sorted((one, other)), sum(away)]
+    return None
 
 
 def _standard_error(logits: Floats, data: TrainingData) -> float:

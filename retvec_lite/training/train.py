@@ -42,6 +42,7 @@ from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentenc
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
@@ -59,6 +60,7 @@ from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
+from retvec_lite.verdict import next_step
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
@@ -107,10 +109,13 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "reject_at": request.reject_at,
         "max_kb": request.max_kb,
         "estimated_bytes": estimate_bytes(shapes, data.config, data.labels, judged.decision),
+        "smallest_label": smallest_label(request.training),
+        "baseline": plain_svm(data),
         **stack.facts,
         **judged.facts(),
         "doubtful": len(check_answers(held_out).suspects),
     }
+    facts["next_step"] = next_step(facts, data.labels, judged.decision)
     known = plan.sentences or request.embedding
     model = TrainedModel(
         encoder=data.config,
@@ -147,6 +152,13 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme, USUAL_FACTORS)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
     return HeldOut(texts, texts.rows or tuple(range(len(texts))), data.labels, {0.0: probabilities})
+
+
+def smallest_label(dataset: Dataset) -> list[Any]:
+    """Return the label with the fewest texts, and how many these are."""
+    counts = Counter(label for labels in dataset.label_sets for label in labels)
+    label, texts = min(counts.items(), key=lambda item: (item[1], item[0]))
+    return [label, texts]
 
 
 def make_plan(
