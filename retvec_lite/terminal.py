@@ -215,15 +215,3 @@ def draw(*parts: str | Table) -> str:
 def _width(text: str) -> int:
     """Return how many columns of a terminal a line takes: two for the wide letters of East Asia, none for combining marks."""
     return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
-
-
-def margin(error: float) -> str:
-    """Return two standard errors of a share in words.
-
-    Example:
-        >>> from retvec_lite.terminal import margin
-        >>> margin(0.005), margin(0.0001)
-        ('± 1.0%', '± less than 0.1%')
-    """
-    found = f"{2 * error:.1%}"
-    return f"± {'less than 0.1%' if found == '0.0%' else found}"

@@ -14,6 +14,7 @@ from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.evidence import Facts
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
 from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
@@ -25,6 +26,8 @@ from retvec_lite.verdict import verdict
 if TYPE_CHECKING:
     from retvec_lite.converters.export import Report
 
+_CONFUSIONS: Final = 5
+"""Pairs of labels that a terminal shows, the most frequently confused ones; the facts have more."""
 _EXAMPLES: Final = 2
 """Texts that are shown of each of the weakest labels."""
 
@@ -223,14 +226,14 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
         parts.append(describe_sizes(facts["estimated_bytes"]))
     if about := describe_meaning(facts.get("meaning", {})):
         parts.append(about)
-    if model.decision.threshold is not None:
-        parts.append(f"Texts are unknown where the probability of the best label is {model.decision.rule}.")
-    parts += _tables(model)
+    # Of very few texts, no figure means anything.
+    are_few = Facts(facts, model.labels, model.decision).are_few
+    parts += () if are_few else _tables(model)
     if facts.get("warnings"):
         parts.append("\nCheck your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
     if lines := verdict(facts, model.labels, model.decision):
         *reasons, last = lines
-        parts += ["\nVerdict", *reasons, *_examples(facts, held_out), last]
+        parts += ["\nVerdict", *reasons, *(() if are_few else _examples(facts, held_out)), last]
     return draw(*parts)
 
 
@@ -248,8 +251,9 @@ def _tables(model: TrainedModel) -> Iterator[Table]:
     way = f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} texts"
     if found:
         yield Table(f"Validation ({way})", ("mistyped words", *names.values()), rows, frozenset(names.values()))
-    if facts.get("confusions"):
-        rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"]]
+    # Those of two labels are told by the verdict.
+    if facts.get("confusions") and len(model.labels) > 2:
+        rows = [(expected, predicted, f"{texts:,}") for expected, predicted, texts in facts["confusions"][:_CONFUSIONS]]
         yield Table("Confusions (no typos)", ("expected", "predicted", "texts"), rows, frozenset({"texts"}))
 
 

@@ -4,18 +4,17 @@ They are made of the facts that a classifier keeps of its training, never of its
 Earlier releases wrote down less, and a classifier of theirs says less.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
+from retvec_lite.evidence import Facts
+from retvec_lite.terminal import printable
 
-_TWO_SIDED, _ONE_SIDED = 1.96, 1.645
-"""Standard deviations that 95 % of a normal distribution lie within, and below."""
+NEXT: Final = "Next: "
+"""How the line with the next step begins."""
 
-_FEWEST: Final = 5
-"""Texts a label below which nobody can say how good a classifier is."""
 _ENOUGH: Final = 20
 """Texts a label that say more."""
 
@@ -23,21 +22,18 @@ _REPEATED: Final = 0.3
 """Share of the texts that repeat others from which other texts come first."""
 _DOUBTFUL: Final = 0.03
 """Share of the texts with doubtful labels from which these come first."""
+_SPOKEN: Final = 0.1
+"""Share of the texts in another language from which its words are worth room in the file."""
 _GAIN: Final = 0.01
 """Gain of score that is worth a step."""
+_MISSED: Final = 0.2
+"""Share of the texts of a small label that are missed from which others of it are worth collecting first."""
 _HALF: Final = 0.5
 """Share of a label's texts below which it cannot be relied on."""
 
 
-class Interval(NamedTuple):
-    """Between which scores that of a classifier lies, with 95 % confidence."""
-
-    low: float
-    high: float
-
-
 def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision) -> list[str]:
-    """Return whether to ship a classifier, why, and what to do next: the first sentence decides, the last begins with "Next:".
+    """Return whether to ship a classifier, why, and what to do next: the first line decides, the last one says `NEXT`.
 
     Args:
         facts: what a training wrote down, as `Classifier.training` has it.
@@ -53,251 +49,117 @@ def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision)
         >>> facts = {"validation": {"0": {"accuracy": 0.96}}, "validation_texts": 400, "folds": 3, "largest_label": 0.6, "baseline": 0.93}
         >>> for line in verdict(facts, ["ham", "spam"], Decision(shares=(0.6, 0.4))):
         ...     print(line)
-        Ship it if 93% is enough.
-        Expect 96% of texts like these to be right, 93% to 98% with 95% confidence (400 texts, cross-validated in 3 folds).
-        Always answering 'ham' would be right about 60% of them, and a plain SVM about 93%.
-        Next: nothing. Measure it on texts of your users now and then (retvec-lite evaluate).
+        Ship it if 92% right answers are enough.
+        Expect 96% right answers to texts like these, 92% to 98% with 95% confidence (400 texts, cross-validated in 3 folds).
+        Always answering 'ham' would be right about 60% of the time, and a plain SVM about 93%.
+        Next: nothing. Try it on texts of your users (retvec-lite evaluate).
     """
     found = Facts(facts, labels, decision)
-    if found.score is None:
+    if not found.tested:
         return []
-    return [
-        *_ship(found),
-        *_how_good(found),
-        *_compared(found),
-        *_weakest(found),
-        *_none_of_these(found),
-        f"Next: {_next(found)}",
-    ]
+    if found.are_few:
+        return [f"Ship or not: nobody can say yet. {_few_texts(found)}", f"{NEXT}{_next(found)}"]
+    lines = [_ship(found), *_how_good(found), *_compared(found), *_none_of_these(found), *_weakest(found)]
+    return [*lines, f"{NEXT}{_next(found)}"]
 
 
-def next_step(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision) -> str:
-    """Return the one thing to do next, with what it is expected to gain; arguments as for `verdict`."""
-    return _next(Facts(facts, labels, decision))
-
-
-def interval(facts: Mapping[str, Any]) -> Interval | None:
-    """Return where the score of a classifier on texts like those it was measured on lies, with 95 % confidence.
-
-    It is Wilson's interval (1927) for as many texts as tell something: those that repeat others tell nothing, and where the folds differ by
-    more than chance, each text tells less. What was cross-validated learned from two thirds of the texts, and the classifier from all: its
-    learning curve, carried on, says how much better it may be. Where all texts were right, the interval is one-sided.
-
-    Args:
-        facts: what a training wrote down.
-
-    Returns:
-        None where it does not say enough.
-
-    Example:
-        >>> from retvec_lite.verdict import interval
-        >>> interval({"validation": {"0": {"accuracy": 1.0}}, "validation_texts": 30, "folds": 3})
-        Interval(low=0.9172621864014352, high=1.0)
-    """
-    found = Facts(facts, (), Decision())
-    score, texts = found.score, found.independent
-    if score is None or not texts:
-        return None
-    # One text more of each kind, right and wrong (Laplace's rule): texts that are all right have no error of their own.
-    smooth = (score * texts + 1) / (texts + 2)
-    error = max(min(facts.get("accuracy_error", 0.0), 0.5), math.sqrt(smooth * (1 - smooth) / texts))
-    telling = smooth * (1 - smooth) / error**2
-    deviations = _ONE_SIDED if score == 1.0 else _TWO_SIDED
-    low, high = _wilson(score, telling, deviations)
-    return Interval(low, min(1.0, high + found.gain_of_all))
-
-
-def _wilson(share: float, texts: float, deviations: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of some texts, which need not be a whole number."""
-    square = deviations**2 / texts
-    middle = (share + square / 2) / (1 + square)
-    width = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
-    return max(0.0, middle - width), min(1.0, middle + width)
-
-
-# --- what the facts say -----------------------------------------------------------------------------------------------
-
-
-class Facts:
-    """The facts of a training as the verdict reads them.
-
-    Attributes:
-        score: on clean held-out texts, the accuracy or with several labels a text the micro F1; None where it was not kept.
-        tested: how many texts it is of.
-        independent: how many of them repeat no other one.
-    """
-
-    def __init__(self, facts: Mapping[str, Any], labels: Sequence[str], decision: Decision) -> None:
-        self.facts, self.labels, self.decision = facts, labels, decision
-        self.clean: Mapping[str, Any] = facts.get("validation", {}).get("0", {})
-        self.several = self.clean.get("micro_f1") is not None
-        self.score: float | None = self.clean.get("micro_f1" if self.several else "accuracy")
-        self.tested = int(facts.get("validation_texts", 0))
-        self.independent = max(1.0, self.tested * (1 - self.repeated)) if self.tested else 0.0
-
-    @property
-    def texts(self) -> int:
-        """How many texts there were."""
-        trained = int(self.facts.get("training_texts", self.tested))
-        return trained if self.facts.get("folds") else trained + self.tested
-
-    @property
-    def repeats(self) -> int:
-        """How many texts repeat another one."""
-        return int(self.facts.get("copies", {}).get("texts", 0))
-
-    @property
-    def repeated(self) -> float:
-        """Their share."""
-        return min(1.0, self.repeats / max(self.texts, 1))
-
-    @property
-    def are_few(self) -> bool:
-        """Whether the texts are too few to say anything."""
-        fewest = _FEWEST * len(self.labels) if self.facts.get("folds") else 2 * _FEWEST
-        return bool(self.tested) and self.independent < fewest
-
-    @property
-    def usual(self) -> str:
-        """The most common label, quoted, or what to call it."""
-        shares = self.decision.shares
-        if shares is None or len(shares) != len(self.labels):
-            return "the same label"
-        return shown(self.labels[shares.index(max(shares))])
-
-    @property
-    def steepness(self) -> float:
-        """By what power the share of errors falls with the number of texts: the slope of the learning curve, both in logarithms, 0 to 1."""
-        least = 0.5 / max(self.tested, 1)
-        points = [
-            (math.log(texts), math.log(max(1 - score, least)))
-            for texts, score in self.facts.get("learning_curve") or ()
-            if texts
-        ]
-        if len(points) < 2:
-            return 0.0
-        middles = [sum(column) / len(points) for column in zip(*points, strict=True)]
-        spread = sum((texts - middles[0]) ** 2 for texts, _ in points)
-        slope = sum((texts - middles[0]) * (error - middles[1]) for texts, error in points) / spread if spread else 0.0
-        return min(max(-slope, 0.0), 1.0)
-
-    @property
-    def gain_of_all(self) -> float:
-        """What the classifier has learned from texts that the folds held out, by its learning curve."""
-        return self._gain(0.0, 1.5) if self.facts.get("folds") else 0.0
-
-    @property
-    def gain_of_more(self) -> float:
-        """What twice as many texts would add to the score."""
-        learned = 1.5 if self.facts.get("folds") else 1.0
-        return self._gain(learned, 2 * learned)
-
-    def _gain(self, before: float, after: float) -> float:
-        assert self.score is not None
-        return (1 - self.score) * ((before or 1.0) ** -self.steepness - after**-self.steepness)
+def figures(facts: Mapping[str, Any], labels: Sequence[str]) -> list[str]:
+    """Return what to expect of a classifier, and what simpler ways would reach, for those who did not train it; no label is named."""
+    found = Facts(facts, labels, Decision())
+    return [*_how_good(found), *_compared(found)] if found.tested else []
 
 
 # --- the lines --------------------------------------------------------------------------------------------------------
 
 
-def _ship(found: Facts) -> Iterator[str]:
-    """Yield the sentence that decides."""
-    bounds = interval(found.facts)
-    if bounds is None:
-        return
-    if found.are_few:
-        yield f"Ship or not: nobody can say yet, from {found.texts:,} texts."
-        return
+def _ship(found: Facts) -> str:
+    """Return the sentence that decides."""
     usual = found.facts.get("largest_label")
-    if usual is not None and found.score is not None and found.score <= usual:
-        yield f"Do not ship it: it is not better than always answering {found.usual}."
-    elif usual is not None and bounds.low <= usual:
-        yield f"Do not ship it yet: it may be no better than always answering {found.usual}."
-    else:
-        what = "a micro F1 of " if found.several else ""
-        weak = [shown(row["label"]) for row in found.facts.get("weakest", ()) if row["right"] < _HALF * row["texts"]]
-        of_weak = f" and less than half of the texts of {' and '.join(weak)} found will do" if weak else ""
-        yield f"Ship it if {what}{_bound(bounds.low, bounds, up=False)} is enough{of_weak}."
+    if usual is not None and found.score <= usual:
+        return f"Do not ship it: it is no better than always answering {found.usual}."
+    if usual is not None and found.bounds.low <= usual:
+        return f"Do not ship it yet: it may be no better than always answering {found.usual}."
+    least = found.bound(found.bounds.low, up=False)
+    what = f"a micro F1 of {least} is" if found.several else f"{least} right answers are"
+    weak = [shown(row["label"]) for row in found.weakest if row["right"] < _HALF * row["texts"]]
+    unless = f", and if {' and '.join(weak)} may be missed: it finds less than half of their texts" if weak else ""
+    return f"Ship it if {what} enough{unless}."
+
+
+def _few_texts(found: Facts) -> str:
+    return f"{found.texts:,} texts are too few to say how good it is: with {_ENOUGH} a label, this says more."
 
 
 def _how_good(found: Facts) -> Iterator[str]:
     """Yield what to expect, and how well that is known."""
-    bounds, folds, score = interval(found.facts), found.facts.get("folds"), found.score
-    if bounds is None or score is None:
-        return
     if found.are_few:
-        yield f"{found.texts:,} texts are too few to say how good it is: with {_ENOUGH} a label, this says more."
+        yield _few_texts(found)
         return
-    way = f"cross-validated in {folds} folds" if folds else "held out"
-    of_texts = f"{found.tested:,} texts, {way}"
+    folds = found.facts.get("folds")
+    of_texts = f"{found.tested:,} texts, {f'cross-validated in {folds} folds' if folds else 'held out'}"
     if found.repeats:
-        of_texts += f"; {found.repeats:,} of {found.texts:,} repeat others and count once"
-    low, high = (_bound(bound, bounds, up=up) for bound, up in zip(bounds, (False, True), strict=True))
-    if score == 1.0:
-        what = (
-            "a micro F1 of at least {} on texts like these"
-            if found.several
-            else "at least {} of texts like these to be right"
-        )
-        yield f"Expect {what.format(low)}: with 95% confidence, since all were ({of_texts})."
-        return
-    about = _percent(score, bounds)
-    what = f"a micro F1 of {about} on texts like these" if found.several else f"{about} of texts like these to be right"
-    yield f"Expect {what}, {low} to {high} with 95% confidence ({of_texts})."
+        of_texts += f"; {found.repeats:,} of all {found.texts:,} repeat others and count once"
+    low, high = (found.bound(bound, up=up) for bound, up in zip(found.bounds, (False, True), strict=True))
+    what = (
+        "Expect a micro F1 of {} on texts like these"
+        if found.several
+        else "Expect {} right answers to texts like these"
+    )
+    if found.score == 1.0:
+        yield f"{what.format(f'at least {low}')}, with 95% confidence: all were right ({of_texts})."
+    else:
+        yield f"{what.format(found.percent(found.score))}, {low} to {high} with 95% confidence ({of_texts})."
 
 
 def _compared(found: Facts) -> Iterator[str]:
     """Yield what simpler ways would reach."""
     usual, plain = (found.facts.get(name) for name in ("largest_label", "baseline"))
-    bounds = interval(found.facts)
-    if usual is None or bounds is None or found.score is None or found.are_few:
+    if usual is None or found.are_few:
         return
-    line = f"Always answering {found.usual} would be right about {_percent(usual, bounds)} of them"
+    line = f"Always answering {found.usual} would be right about {found.percent(usual)} of the time"
     if plain is not None:
-        line += f", and a plain SVM about {_percent(plain, bounds)}"
-        if plain >= found.score:
-            line += ": on clean texts, this classifier is not better than the SVM"
+        line += f", and a plain SVM about {found.percent(plain)}"
+        is_better = found.score > plain and found.percent(found.score) != found.percent(plain)
+        line += "" if is_better else ": on clean texts, this classifier is no better than that"
     yield f"{line}."
 
 
 def _weakest(found: Facts) -> Iterator[str]:
     """Yield the labels that are told worst, and what their texts are taken for."""
-    rows = [] if found.are_few else found.facts.get("weakest", ())
-    if parts := [_weak(row) for row in rows]:
+    parts = []
+    for row in found.weakest:
+        parts.append(f"{shown(row['label'])}, {row['right']:,} of {row['texts']:,} found")
+        if row.get("taken_for") is not None:
+            parts[-1] += f", {row['times']:,} taken for {shown(row['taken_for'])}"
+        if row["answered"] > 2 * row["right"]:
+            parts[-1] += f", and {row['answered'] - row['right']:,} of other labels taken for it"
+    if parts:
         yield f"Weakest: {'; '.join(parts)}."
-
-
-def _weak(row: Mapping[str, Any]) -> str:
-    texts, right, others = row["texts"], row["right"], row["answered"] - row["right"]
-    about = f"{shown(row['label'])}, {right:,} of {texts:,} found"
-    if row.get("taken_for") is not None:
-        about += f", {row['times']:,} taken for {shown(row['taken_for'])}"
-    if others > texts - right:
-        about += f", {others:,} of other labels taken for it"
-    return about
 
 
 def _none_of_these(found: Facts) -> Iterator[str]:
     """Yield what the threshold for texts without a label keeps and rejects."""
     lost, recognized = (found.clean.get(name) for name in ("in_scope_unknown", "unknown_recognized"))
-    if lost is None or found.are_few or not found.decision.rejects:
+    if lost is None or found.decision.threshold is None:
         return
-    line = f"None of these: it answers no label to {lost:.0%} of the texts that have one, and to "
-    yield line + (
-        f"{recognized:.0%} of those that have none."
+    of_others = (
+        f" and {recognized:.0%} of those without one"
         if recognized is not None
-        else "how many of those that have none is not known: there were none to measure."
+        else "; texts without one were not among the data"
     )
+    rule = printable(found.decision.rule)
+    yield f"None of these: a text whose best label is {rule}, which rejects {lost:.0%} of the texts with a label{of_others}."
 
 
 # --- the next step ----------------------------------------------------------------------------------------------------
 
 
 def _next(found: Facts) -> str:
-    """Return the first step that is worth it, data before texts, since more of the same faults teach nothing."""
+    """Return the first step that is worth it. Data come first, since more texts with the same faults teach little."""
+    rules = (_repeats, _few, _doubts, _twins, _meaningless, _small, _languages, _more)
     return next(
-        (step for rule in (_repeats, _few, _doubts, _twins, _small, _more, _languages) for step in rule(found)),
-        _nothing(found),
+        (step for rule in rules for step in rule(found)),
+        "nothing. Try it on texts of your users (retvec-lite evaluate).",
     )
 
 
@@ -314,60 +176,58 @@ def _few(found: Facts) -> Iterator[str]:
 def _doubts(found: Facts) -> Iterator[str]:
     doubtful = int(found.facts.get("doubtful", 0))
     share = doubtful / max(found.texts, 1)
-    if share >= _DOUBTFUL:
-        count = f"{doubtful:,} texts whose labels are" if doubtful > 1 else "text whose label is"
-        yield f"look at the {count} doubtful (retvec-lite check): where they are wrong, up to {_points(share)} more."
+    if doubtful > 1 and share >= _DOUBTFUL:
+        what = f"look at the {doubtful:,} texts whose labels are doubtful (retvec-lite check)"
+        yield f"{what}: correcting those that are wrong gives up to {_points(share)}."
 
 
 def _twins(found: Facts) -> Iterator[str]:
     pair = found.facts.get("one_label")
     if pair:
         first, second, texts = pair
-        gain = _points(texts / max(found.tested, 1))
-        yield f"merge {shown(first)} and {shown(second)} if they mean the same: about {gain} more. Texts do not tell them apart."
+        gain = _points(texts / found.tested)
+        yield f"merge {shown(first)} and {shown(second)} if they mean the same, about {gain} more: their texts do not tell them apart."
+
+
+def _meaningless(found: Facts) -> Iterator[str]:
+    usual = found.facts.get("largest_label")
+    is_known = found.independent >= _ENOUGH * len(found.labels)
+    if usual is not None and (found.score <= usual or (is_known and found.bounds.low <= usual)):
+        yield "look at the labels (retvec-lite check): the texts hardly tell them apart."
 
 
 def _small(found: Facts) -> Iterator[str]:
-    small = found.facts.get("smallest_label")
-    if small and small[1] < _ENOUGH / 2 and small[1] * len(found.labels) < found.texts / 2:
-        yield f"collect texts of {shown(small[0])}, which has {small[1]:,}: {_ENOUGH} say more."
-
-
-def _more(found: Facts) -> Iterator[str]:
-    if found.score is not None and found.gain_of_more >= _GAIN:
-        weak = [shown(row["label"]) for row in found.facts.get("weakest", ())]
-        begin = f", those of {' and '.join(weak)} first" if weak else ""
-        yield f"collect texts{begin}: twice as many would be right about {_points(found.gain_of_more)} more often."
+    label, texts = found.facts.get("smallest_label") or ("", _ENOUGH)
+    if texts < _ENOUGH / 2 and texts * len(found.labels) < found.texts / 2:
+        yield f"collect texts of {shown(label)}, which has {texts:,}: {_ENOUGH} teach more."
+    for row in found.weakest:
+        missed = row["texts"] - row["right"]
+        if (
+            row["texts"] < 2 * _ENOUGH
+            and row["texts"] * len(found.labels) < found.tested
+            and missed > _MISSED * row["texts"]
+        ):
+            gain = _points(missed / found.tested)
+            yield f"collect texts of {shown(row['label'])}: {missed:,} of its {row['texts']:,} are missed, which costs {gain}."
 
 
 def _languages(found: Facts) -> Iterator[str]:
-    return iter(())
+    meaning = found.facts.get("meaning", {})
+    known = meaning.get("languages", {meaning.get("language"): 0})
+    others = {tag: share for tag, share in meaning.get("spoken", {}).items() if tag not in known and share >= _SPOKEN}
+    if meaning.get("used") and others:
+        tags = ",".join(sorted(others, key=lambda tag: (-others[tag], tag)))
+        yield f"train with --languages {tags}: {sum(others.values()):.0%} of the texts are in languages whose words it does not know."
 
 
-def _nothing(found: Facts) -> str:
-    return "nothing. Measure it on texts of your users now and then (retvec-lite evaluate)."
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def _digits(bounds: Interval) -> int:
-    return 0 if bounds.high - bounds.low >= 0.02 else 1
-
-
-def _bound(bound: float, bounds: Interval, *, up: bool) -> str:
-    """Return a bound in percent, rounded outwards."""
-    scale = 10 ** _digits(bounds)
-    # What is a whole number but for rounding stays one.
-    value = round(bound * 100 * scale, 6)
-    return f"{(math.ceil(value) if up else math.floor(value)) / scale:.{_digits(bounds)}f}%"
-
-
-def _percent(share: float, bounds: Interval) -> str:
-    """Return a share in percent, as precise as the interval; it is 100 % or 0 % only where it is exactly that."""
-    found = f"{share:.{_digits(bounds)}%}"
-    is_whole = share in (0.0, 1.0) or found not in ("0%", "100%", "0.0%", "100.0%")
-    return found if is_whole else f"{share:.2%}"
+def _more(found: Facts) -> Iterator[str]:
+    scores = [score for _, score in found.facts.get("learning_curve") or ()]
+    # What rises by less than twice its error may as well be flat.
+    rises = bool(scores) and scores[-1] - scores[0] >= 2 * found.facts.get("accuracy_error", 0.0)
+    if rises and found.gain_of_more >= _GAIN:
+        weak = [shown(row["label"]) for row in found.weakest]
+        of_weak = f", of {' and '.join(weak)} first" if weak else ""
+        yield f"collect more texts{of_weak}: twice as many give about {_points(found.gain_of_more)} more."
 
 
 def _points(gain: float) -> str:

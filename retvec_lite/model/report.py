@@ -25,7 +25,8 @@ from retvec_lite.json_text import (
     number,
     structured,
 )
-from retvec_lite.terminal import json_line, margin
+from retvec_lite.terminal import json_line
+from retvec_lite.verdict import figures
 from retvec_lite.version import __version__
 from retvec_lite.windows import describe_reading
 
@@ -102,7 +103,7 @@ def model_card(report: Mapping[str, Any]) -> bytes:
         f"## Labels\n\n{len(report['labels']):,}: {_labels(report['labels'])}",
         *([f"## Files\n\n{_files(report)}"] if files else []),
         f"## Training data\n\n{_data(facts, data)}",
-        f"## Figures\n\n{_figures(facts, scores)}",
+        f"## Figures\n\n{_figures(facts, scores, report['labels'])}",
         "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _limits(report, decision)),
         f"## How to load it\n\n{_use(decision, list(files))}",
         "## License\n\nUnknown: set by the owner of the training data, here and in the field above. The software is under Apache-2.0.",
@@ -194,7 +195,7 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
     return " ".join(lines)
 
 
-def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]], labels: Sequence[str]) -> str:
     if not scores:
         return "None were kept."
     names = {key: name for key, (_, name) in _METRICS.items() if all(row.get(key) is not None for _, row in scores)}
@@ -203,11 +204,8 @@ def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, 
         "|---" * (1 + len(names)) + "|",
         *(f"| {float(rate):.0%} | {' | '.join(f'{row[key]:.3f}' for key in names)} |" for rate, row in scores),
     ]
-    error = facts.get("accuracy_error")
-    if error is not None:
-        score = next(iter(names))
-        lines += ["", f"The {names[score]} on clean texts is known to {margin(error)}. `{REPORT_NAME}` has more."]
-    return "\n".join(lines)
+    about = figures(facts, labels)
+    return "\n".join([*lines, *(["", " ".join(about)] if about else [])])
 
 
 def _limits(report: Mapping[str, Any], decision: Decision) -> Iterator[str]:
@@ -337,6 +335,7 @@ _MEANING: Final = structured(
         "words": COUNT,
         "known_words": SHARE,
         "languages": mapped(COUNT),
+        "spoken": mapped(SHARE),
     }
 )
 

@@ -63,7 +63,9 @@ def choose_language(meanings: Sequence[MeaningFile | str], spoken: Mapping[str, 
     found = [spoken.get(tag, 0.0) for tag in tags]
     share = max(found)
     if share >= _LEAST_SHARE:
-        return Language(language_file(meanings[found.index(share)]), {"share_of_texts": round(share, 3)})
+        several = {tag: round(part, 3) for tag, part in zip(tags, found, strict=True) if part >= _SPOKEN}
+        facts = {"share_of_texts": round(share, 3), **({"spoken": several} if len(several) > 1 else {})}
+        return Language(language_file(meanings[found.index(share)]), facts)
     known = tags[0] if len(tags) == 1 else "any language with a table of meanings"
     return Language(None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"})
 

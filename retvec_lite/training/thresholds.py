@@ -42,8 +42,9 @@ _CONFUSIONS: Final = 8
 _WEAKEST: Final = 2
 """Labels that it names because their F1 is the lowest."""
 
-_TOGETHER: Final = 0.7
-"""Share of the texts of two labels that are answered with one of them where the two may be one label."""
+_TOLD: Final = 0.5
+"""How far two labels that may be one are told from the others: share of their texts that are answered with one of them, less the share of
+other texts that are."""
 _CHANCE: Final = 0.6
 """Most of what each of the two keeps of its texts then, on average: half would be chance."""
 _FEWEST: Final = 5
@@ -103,15 +104,14 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
 
 
 def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
-    """Return the labels with the lowest F1, worst first, but for those without a mistake.
+    """Return the labels with the lowest F1, worst first, of those that miss any of their texts.
 
     Each with its texts, how many of them were right, how many texts it was the answer to, and the label that most mistakes were taken for
     ("taken_for", None where that is not known) with how many ("times").
     """
     found = []
-    for row in sorted(scores.classes, key=lambda row: (row.f1, row.label))[:_WEAKEST]:
-        if row.f1 == 1.0:
-            continue
+    missed = [row for row in scores.classes if row.recall < 1.0 and row.texts]
+    for row in sorted(missed, key=lambda row: (row.f1, row.label))[:_WEAKEST]:
         right = round(row.recall * row.texts)
         # The most frequent ones come first.
         taken = next((pair for pair in scores.confusions if pair.expected == row.label), None)
@@ -131,23 +131,22 @@ def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
 def likely_one_label(scores: Evaluation) -> list[Any] | None:
     """Return two labels that may be one under two names, and how many of their texts are taken for the other one; None where none are.
 
-    Nearly all of their texts are answered with one of the two, and chance decides which. Where there are no others, there is nothing to merge.
+    They are told from the others, and chance decides between them. Where there are no others, there is nothing to merge.
     """
-    if len(scores.classes) < 3:
-        return None
     rows = {row.label: row for row in scores.classes}
+    right = {label: round(row.recall * row.texts) for label, row in rows.items()}
+    answers = {label: right[label] / row.precision if row.precision else 0.0 for label, row in rows.items()}
     mistaken = {(pair.expected, pair.predicted): pair.texts for pair in scores.confusions}
-    for one, other in mistaken:
-        texts, right = (
-            [rows[label].texts for label in (one, other)],
-            [round(rows[label].recall * rows[label].texts) for label in (one, other)],
-        )
-        away = [mistaken.get(pair, 0) for pair in ((one, other), (other, one))]
-        between = [kept + lost for kept, lost in zip(right, away, strict=True)]
-        if sum(away) < _FEWEST or not all(between) or sum(between) < _TOGETHER * sum(texts):
+    for (one, other), away in mistaken.items():
+        back = mistaken.get((other, one), 0)
+        both = [right[one] + away, right[other] + back]
+        texts = rows[one].texts + rows[other].texts
+        if away + back < _FEWEST or not all(both) or texts == scores.texts:
             continue
-        if np.mean([kept / both for kept, both in zip(right, between, strict=True)]) <= _CHANCE:
-            return [*sorted((one, other)), sum(away)]
+        strays = answers[one] + answers[other] - sum(both)
+        told = sum(both) / texts - strays / (scores.texts - texts)
+        if told >= _TOLD and (right[one] / both[0] + right[other] / both[1]) / 2 <= _CHANCE:
+            return [*sorted((one, other)), away + back]
     return None
 
 

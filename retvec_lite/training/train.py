@@ -60,7 +60,7 @@ from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
-from retvec_lite.verdict import next_step
+from retvec_lite.verdict import NEXT, verdict
 from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
@@ -115,7 +115,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         **judged.facts(),
         "doubtful": len(check_answers(held_out).suspects),
     }
-    facts["next_step"] = next_step(facts, data.labels, judged.decision)
+    facts["next_step"] = verdict(facts, data.labels, judged.decision)[-1].removeprefix(NEXT)
     known = plan.sentences or request.embedding
     model = TrainedModel(
         encoder=data.config,
