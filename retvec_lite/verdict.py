@@ -10,7 +10,7 @@ from typing import Any, Final
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
-from retvec_lite.terminal import printable
+from retvec_lite.terminal import one_line
 
 NEXT: Final = "Next: "
 """How the line with the next step begins."""
@@ -147,7 +147,7 @@ def _none_of_these(found: Facts) -> Iterator[str]:
         if recognized is not None
         else "; texts without one were not among the data"
     )
-    rule = printable(found.decision.rule)
+    rule = one_line(found.decision.rule)
     yield f"None of these: a text whose best label is {rule}, which rejects {lost:.0%} of the texts with a label{of_others}."
 
 
@@ -156,7 +156,7 @@ def _none_of_these(found: Facts) -> Iterator[str]:
 
 def _next(found: Facts) -> str:
     """Return the first step that is worth it. Data come first, since more texts with the same faults teach little."""
-    rules = (_repeats, _few, _doubts, _twins, _meaningless, _small, _languages, _more)
+    rules = (_repeats, _few, _doubts, _twins, _worse, _meaningless, _small, _languages, _more)
     return next(
         (step for rule in rules for step in rule(found)),
         "nothing. Try it on texts of your users (retvec-lite evaluate).",
@@ -187,6 +187,12 @@ def _twins(found: Facts) -> Iterator[str]:
         first, second, texts = pair
         gain = _points(texts / found.tested)
         yield f"merge {shown(first)} and {shown(second)} if they mean the same, about {gain} more: their texts do not tell them apart."
+
+
+def _worse(found: Facts) -> Iterator[str]:
+    ahead = (found.facts.get("baseline") or 0.0) - found.score
+    if ahead >= max(2 * found.facts.get("accuracy_error", 0.0), _GAIN):
+        yield f"train with other options, or none: a plain SVM is {_points(ahead)} ahead."
 
 
 def _meaningless(found: Facts) -> Iterator[str]:

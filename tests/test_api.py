@@ -84,9 +84,12 @@ def test_confusions_come_back_too(tmp_path: Path) -> None:
     assert ["alarm", "delivery"] in [pair[:2] for pair in classifier.training["confusions"]]
     assert set(classifier.training) <= set(hostile.FACTS), "`make attack` must know all that a training writes down"
     loaded = rl.load(tmp_path / "saved")
-    assert str(loaded) == str(classifier) and "Confusions (no typos)" in str(loaded)
+    shown = str(loaded).splitlines()
+    assert [line for line in str(classifier).splitlines() if line in shown] == shown, (
+        "but for the texts, it says the same"
+    )
     loaded.save(tmp_path / "again")
-    assert str(rl.load(tmp_path / "again")) == str(classifier)
+    assert str(rl.load(tmp_path / "again")) == str(loaded)
 
 
 def test_the_learning_curve_is_drawn(trained: rl.Classifier, tmp_path: Path) -> None:
@@ -120,7 +123,7 @@ def test_the_linear_head_is_there_in_seconds_and_tells_its_error(tmp_path: Path)
     facts = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["folds"] == 3 and facts["epochs"] == 0 and len(facts["learning_curve"]) == 3
     assert 0.0 < facts["accuracy_error"] < 0.2 and facts["factors"].keys() == {"linear"}
-    assert "Expect 100.0% (± " in str(classifier) and "(± 0.0%)" not in str(classifier)
+    assert "Expect at least " in str(classifier) and "100%" not in str(classifier).split("Verdict")[1].split("SVM")[0]
 
 
 def test_a_classifier_travels_between_processes(trained: rl.Classifier) -> None:

@@ -74,7 +74,7 @@ def test_training_reports_micro_f1(folder: Path, classifier: rl.Classifier) -> N
     assert report["multi_label"] and report["folds"] == 3
     assert report["validation"]["0"]["micro_f1"] > 0.9 and report["validation"]["0.5"]["micro_f1"] > 0.5
     shown = str(classifier)
-    assert "micro F1" in shown and "Expect a micro F1 of" in shown and "all labels right" in shown
+    assert "micro F1" in shown and "Expect a micro F1 of " in shown and "all labels right" in shown
     assert report["warnings"] == []
 
 

@@ -73,7 +73,7 @@ def test_the_learning_curve_is_drawn_beside_the_classifier(
     arguments = (table, "--out", out, *QUICK, "--plot", plot)
     assert command(*arguments) == 0, capsys.readouterr().err
     picture = plot.read_bytes()
-    assert picture.startswith(b"\x89PNG") and "Would more texts help?" in capsys.readouterr().out
+    assert picture.startswith(b"\x89PNG") and "Next: " in capsys.readouterr().out
     shutil.rmtree(out)
     assert command(*arguments) == cli.USAGE_ERROR
     assert "learning.png" in capsys.readouterr().err and not out.exists(), "refused before the training"

@@ -10,9 +10,18 @@ from tiny_data import tiny_dataset
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.examples import DISGUISED, HeldOut, TrainingData
-from retvec_lite.training.thresholds import choose_decision, choose_thresholds, decide, measure_held_out, micro_f1
+from retvec_lite.training.thresholds import (
+    choose_decision,
+    choose_thresholds,
+    decide,
+    likely_one_label,
+    measure_held_out,
+    micro_f1,
+    weakest_labels,
+)
 from retvec_lite.training.train import Outcome
 
 LABELS = ("a", "none", "z")
@@ -186,3 +195,43 @@ def test_a_label_that_no_text_has_is_no_error() -> None:
     probabilities, truth, groups = drawn([0.5, 0.5], 300)
     truth[:, 1] = 0
     assert 0.0 < choose_thresholds(probabilities, truth, groups).values[1] < 1.0
+
+
+# --- labels that are told badly ---------------------------------------------------------------------------------------
+
+
+def scored(table: list[list[int]], names: str = "abcd") -> Evaluation:
+    """Scores of answers: how many texts of each label (rows) were answered with which (columns)."""
+    truth = [names[row] for row, counts in enumerate(table) for _ in range(sum(counts))]
+    guess = [column for counts in table for column, count in enumerate(counts) for _ in range(count)]
+    return score(truth, np.eye(len(table), dtype=np.float32)[guess], tuple(names[: len(table)]))
+
+
+def test_the_weakest_labels_and_what_they_are_taken_for() -> None:
+    found = weakest_labels(scored([[40, 0, 0, 0], [6, 10, 4, 0], [0, 1, 30, 0], [0, 0, 9, 3]]))
+    assert found == [
+        {"label": "d", "texts": 12, "right": 3, "answered": 3, "taken_for": "c", "times": 9},
+        {"label": "b", "texts": 20, "right": 10, "answered": 11, "taken_for": "a", "times": 6},
+    ]
+    assert weakest_labels(scored([[9, 0], [0, 3]])) == [], "nothing is missed"
+    assert [row["label"] for row in weakest_labels(scored([[9, 0], [2, 3]]))] == ["b"], "of a, no text is missed"
+    never = weakest_labels(scored([[9, 0], [3, 0]]))
+    assert never == [{"label": "b", "texts": 3, "right": 0, "answered": 0, "taken_for": "a", "times": 3}]
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ([[20, 22, 1], [19, 21, 0], [0, 1, 40]], ["a", "b", 41]),
+        ([[2, 5, 0], [9, 30, 1], [0, 1, 40]], ["a", "b", 14]),
+        ([[38, 4, 1], [5, 35, 0], [0, 1, 40]], None),  # told apart
+        ([[20, 22], [19, 21]], None),  # no other label
+        ([[14, 14, 14], [15, 13, 13], [12, 14, 15]], None),  # nothing is told from anything
+        ([[30, 33, 5], [31, 30, 6], [9, 11, 1]], None),  # nor is the third, rare one
+        ([[1, 2, 0], [2, 1, 0], [0, 0, 40]], None),  # too few to tell
+        ([[0, 10, 0], [0, 0, 0], [0, 0, 40]], None),  # no text of b was there
+    ],
+    ids=str,
+)
+def test_two_labels_that_may_be_one(table: list[list[int]], found: list[Any] | None) -> None:
+    assert likely_one_label(scored(table)) == found
