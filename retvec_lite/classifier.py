@@ -89,6 +89,20 @@ class Classifier(Trained):
         state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
         return {**state, "held_out": None}
 
+    def like(self, model: TrainedModel) -> "Classifier":
+        """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
+        num_threads, runtime, workers, isolated, languages = self._options
+        return Classifier(
+            model,
+            self.validation,
+            self.held_out,
+            num_threads=num_threads,
+            runtime=runtime,
+            workers=workers,
+            isolated=isolated,
+            languages=languages,
+        )
+
     @functools.cached_property
     def _file(self) -> Artifact | None:
         """The exported file that answers; of a trained model, one in memory, or None where no engine can run it."""

@@ -21,6 +21,9 @@ from retvec_lite.ngrams import folded_letters
 _CLOSE: Final = 0.7
 """Least likeness, from 0 to 1, of a label that is offered in place of a wrong one."""
 
+UNKNOWN_POWER: Final = 0.2
+"""`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
+
 _LISTS: Final = frozenset(("thresholds", "shares"))
 """Fields with a number for each label, which are left out where there is none."""
 

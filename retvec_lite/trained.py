@@ -6,17 +6,20 @@ Importing this module is cheap: the exporter is loaded by `export`.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from retvec_lite.arguments import checked
+from retvec_lite.arguments import checked, takes
+from retvec_lite.data.dataset import read_dataset
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
+from retvec_lite.data.rates import Rate
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.evidence import Facts
 from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
+from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
 from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
@@ -24,6 +27,7 @@ from retvec_lite.terminal import Progress, Table, draw, printable, watched
 from retvec_lite.verdict import verdict
 
 if TYPE_CHECKING:
+    from retvec_lite.classifier import Classifier
     from retvec_lite.converters.export import Report
 
 _CONFUSIONS: Final = 5
@@ -91,6 +95,70 @@ class Trained:
             raise explain_os_error(error, place) from error
 
     @checked
+    @takes(read_dataset, "text_column", "label_column", "delimiter", "skip_bad_rows")
+    def with_threshold(
+        self,
+        threshold: float | None = None,
+        *,
+        keep: float | None = None,
+        false_alarms: float | None = None,
+        data: Any = None,
+        labels: Sequence[Any] | None = None,
+        unknown_label: str | None = None,
+        progress: Progress | bool | None = None,
+        **reading: Any,
+    ) -> "Classifier":
+        """Return a classifier like this one with another threshold of rejection, without training again.
+
+        Pass one of `threshold`, `keep` and `false_alarms`. Without data, shares are those of the held-out texts of the training, clean and
+        with a few typos, as for `reject_at` of `train`; with data, those of its texts as they are, in the table that `evaluate` prints.
+        Of the thresholds in the table, the one next to a share keeps at least as many right answers, or gives at most as many false alarms.
+
+        Args:
+            threshold: the threshold itself, as in the tables of `evaluate`.
+            keep: share of the right answers to keep, every label counting the same.
+            false_alarms: share of the texts of no label that may be answered. In a filter of spam these are the harmless texts: pass their
+                label as `unknown_label`, and nothing but spam is an answer.
+            data: labelled texts to choose by, as `evaluate` takes them.
+            labels: the right label of each text.
+            unknown_label: the label in the data of the texts of no label; that of the training is known. One of the classifier's own is
+                never an answer from then on, as with `unknown_label` of `train`.
+            progress: a callback (what, done, total), or True for a bar on standard error.
+            reading: how files and tables are read.
+
+        Raises:
+            RetvecLiteError: for an exported file, a classifier that may give several labels, a share out of range, data without what it
+                is to be chosen by, or where no threshold is right.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> classifier = rl.load("classifier")
+            >>> careful = classifier.with_threshold(keep=0.9)
+            >>> careful.decision.threshold >= classifier.decision.threshold
+            True
+        """
+        whole, model = cast("Classifier", self), self.model
+        if model.multi_label:
+            raise RetvecLiteError(
+                "with_threshold and reject_at are for classifiers that give a text one label: where a text may have several, each label "
+                "has a threshold that the training chose."
+            )
+        asked = {"threshold": threshold, "keep": keep, "false_alarms": false_alarms}
+        check_asked(asked)
+        if unknown_label in model.labels and unknown_label != model.decision.unknown_label:
+            whole = whole.like(with_unknown_label(model, str(unknown_label), data is None and threshold is None))
+        if data is not None or labels is not None:
+            evaluation = whole.evaluate(
+                data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
+            )
+            rates: Sequence[Rate] = evaluation.rejection.rates if evaluation.rejection else ()
+        else:
+            rates = [Rate(*row) for row in whole.training.get("rates", ())]
+        if threshold is None:
+            threshold = read_threshold(rates, keep, false_alarms, has_data=data is not None or labels is not None)
+        return whole.like(with_threshold(whole.model, float(threshold), keep))
+
+    @checked
     def export(
         self,
         out: str | os.PathLike[str],
@@ -100,6 +168,7 @@ class Trained:
         embed: bool = False,
         data: str | os.PathLike[str] | None = None,
         android: str | os.PathLike[str] | None = None,
+        reject_at: float | None = None,
         force: bool = False,
         progress: Progress | bool | None = None,
     ) -> "Report":
@@ -112,6 +181,7 @@ class Trained:
             embed: let `.tflite` files also answer the embeddings of a text and of its words.
             data: a labelled file to measure what rounding the weights costs; the starter texts by default.
             android: an Android project to put the model and its test texts into as well.
+            reject_at: share of the right answers to keep, as for `train` (default: as it was trained; see `with_threshold`).
             force: replace an earlier export.
             progress: a callback (what, done, total), or True for progress on standard error.
 
@@ -132,9 +202,10 @@ class Trained:
         """
         from retvec_lite.converters.export import export_model
 
+        model = self.model if reject_at is None else self.with_threshold(keep=reject_at).model
         with watched(progress) as report:
             return export_model(
-                self.model,
+                model,
                 out,
                 formats=formats,
                 recipes=recipes,

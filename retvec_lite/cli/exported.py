@@ -134,17 +134,15 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Export, and print what came out; what could not be made is an error behind it."""
-    from retvec_lite.converters.export import IncompleteExportError, export_model
+    from retvec_lite.converters.export import IncompleteExportError
     from retvec_lite.model.weight_files import load_trained_model
-    from retvec_lite.terminal import watched
 
     options = vars(args)
     options["formats"] = args.formats or ["tflite"]
     options["recipes"] = args.recipes or [DEFAULT_RECIPE]
-    model = load_trained_model(options.pop("classifier"))
+    classifier = Classifier(load_trained_model(options.pop("classifier")))
     try:
-        with watched(True) as progress:
-            report = export_model(model, **options, progress=progress)
+        report = classifier.export(**options, progress=True)
     except IncompleteExportError as error:
         print(error.report)
         raise

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
+from retvec_lite.data.rates import Rate, choose_threshold, measure_rates
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.terminal import Table
 
 _BINS: Final = 15
 """Of the calibration error, as in Guo et al. 2017."""
@@ -20,6 +22,10 @@ _NAMED: Final = 5
 
 _COVERAGES: Final = 50
 """Points of the coverage curve."""
+
+_KEPT_SHOWN: Final = (1.0, 0.99, 0.97, 0.95, 0.9, 0.8, 0.6)
+_ALARMS_SHOWN: Final = (0.1, 0.05, 0.02, 0.01)
+"""Shares whose thresholds a table shows."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -85,6 +91,8 @@ class Rejection:
         unknown_recognized: share of them that are answered "unknown"; None without such texts.
         auroc: chance that a text with a label has a more probable answer than one without; None without such texts.
         coverage: accuracy of the answers when only the surest are given.
+        threshold: the present one; None where no answer is too improbable.
+        rates: what other thresholds would do, the present one among them.
     """
 
     rule: str
@@ -97,10 +105,13 @@ class Rejection:
     unknown_recognized: float | None
     auroc: float | None
     coverage: tuple[CoveragePoint, ...]
+    threshold: float | None = None
+    rates: tuple[Rate, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {**dataclasses.asdict(self), "coverage": [point._asdict() for point in self.coverage]}
+        lists = ("coverage", "rates")
+        return {**dataclasses.asdict(self), **{name: [row._asdict() for row in getattr(self, name)] for name in lists}}
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table shows: in words, and the value."""
@@ -117,6 +128,26 @@ class Rejection:
                 ("AUROC", f"{self.auroc:.4f}"),
             ]
         return rows
+
+    def threshold_table(self) -> Table:
+        """Return what some thresholds would do, the present one among them; without rows where no answer is right."""
+        shown = {self.threshold, *(choose_threshold(self.rates, keep=share) for share in _KEPT_SHOWN)}
+        columns = ["threshold", "right kept", "answered", "accuracy", ""]
+        if self.unknown_texts:
+            shown |= {choose_threshold(self.rates, false_alarms=share) for share in _ALARMS_SHOWN}
+            columns.insert(4, "false alarms")
+        # Of thresholds with the same effect one is enough: the present one, if it is among them.
+        by_effect = {rate[1:]: rate for rate in self.rates if rate.threshold in shown}
+        by_effect |= {rate[1:]: rate for rate in self.rates if rate.threshold == self.threshold}
+        rows = [
+            (
+                f"{rate.threshold:.4f}",
+                *(f"{share:.1%}" for share in rate[1:] if share is not None),
+                "<- now" if rate.threshold == self.threshold else "",
+            )
+            for rate in by_effect.values()
+        ]
+        return Table("What other thresholds would do", columns, rows, frozenset(columns))
 
 
 def measure_rejection(
@@ -154,6 +185,8 @@ def measure_rejection(
         recognized,
         area,
         _coverage(sure, is_right),
+        decision.threshold,
+        measure_rates(texts, expected, probabilities, labels, decision),
     )
 
 

@@ -164,6 +164,8 @@ class Evaluation:
             parts.append(Table("Groups of texts", ("", "texts", "accuracy", "macro F1"), each, numbers))
         if self.rejection is not None:
             parts.append(Table("Answers, or none", ("", "value"), self.rejection.rows(), numbers))
+            if self.rejection.rates:
+                parts.append(self.rejection.threshold_table())
         weakest = sorted(self.classes, key=lambda row: row.f1)[:_SHOWN]
         is_all = len(weakest) == len(self.classes)
         title = "Classes" if is_all else f"The {_SHOWN} weakest of {len(self.classes)} classes"

@@ -327,6 +327,17 @@ _BY_RATE: Final = Kind(
     lambda value: mapped(_SCORES).fits(value) and all(map(_is_rate, value)) and (not value or "0" in value),
 )
 
+_RATE: Final = Kind(
+    "a threshold, and the shares of right answers kept, texts answered, right ones among them and false alarms, the last of which may be null",
+    lambda value: (
+        type(value) is list
+        and len(value) == 5
+        and number(0).fits(value[0])
+        and all(map(SHARE.fits, value[1:4]))
+        and either(SHARE, NOTHING).fits(value[4])
+    ),
+)
+
 _MEANING: Final = structured(
     {
         "used": FLAG,
@@ -376,6 +387,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "multi_label": FLAG,
     "next_step": TEXT,
     "one_label": either(_CONFUSION, NOTHING),
+    "rates": listed(_RATE),
     "sentences": FLAG,
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,

@@ -9,8 +9,7 @@ texts they are scored on.
 """
 
 import dataclasses
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,13 +17,11 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
+from retvec_lite.data.rates import Rate, choose_threshold, measure_rates
 from retvec_lite.data.scores import Evaluation, score, score_sets
-from retvec_lite.decision import Decision
+from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.windows import cut_windows, decided_text
-
-_UNKNOWN_POWER: Final = 0.2
-"""`Decision.unknown_power` where there is an unknown label; chosen on CLINC150's dev split (docs/benchmarks.md)."""
 
 _USUAL: Final = 0.2
 """Largest share of mistyped words in the held-out texts that choose the threshold of one label."""
@@ -62,6 +59,7 @@ class Judged(NamedTuple):
         rejections: how texts without a label are told, likewise; empty where a text may have several labels.
         accuracy_error: standard error of the score of clean texts.
         largest_label: share of the texts that have the most common label; None where a text may have several labels.
+        rates: what other thresholds would do; empty where a text may have several labels.
     """
 
     decision: Decision
@@ -69,6 +67,7 @@ class Judged(NamedTuple):
     rejections: Mapping[float, Rejection]
     accuracy_error: float
     largest_label: float | None = None
+    rates: tuple[Rate, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
@@ -84,7 +83,8 @@ class Judged(NamedTuple):
         confusions = [list(row) for row in self.scores[0.0].confusions[:_CONFUSIONS]]
         found = {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
         found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
-        return {**found, "one_label": likely_one_label(self.scores[0.0])}
+        rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
+        return {**found, "one_label": likely_one_label(self.scores[0.0]), "rates": rates}
 
 
 def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
@@ -96,11 +96,12 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
         return Judged(several, scores, {}, error)
     truth = [data.labels[place] for place in data.held_out.truth]
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
+    rates = measure_usual_rates(probabilities, data, decision)
     probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     shares = data.label_shares
     largest = float((data.held_out.truth == (shares.index(max(shares)) if shares else 0)).mean())
-    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error, largest)
+    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error, largest, rates)
 
 
 def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
@@ -169,46 +170,39 @@ def choose_decision(
     lets many more texts pass that have no label (docs/benchmarks.md). All labels count alike, however many texts they have, or the
     threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label` belong to no other label.
     """
-    power = _UNKNOWN_POWER if unknown_label is not None else 0.0
+    power = UNKNOWN_POWER if unknown_label is not None else 0.0
     decision = Decision(
         unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
     )
+    rates = measure_usual_rates(probabilities, data, decision, kept=(keep,), false_alarms=())
+    return dataclasses.replace(decision, threshold=choose_threshold(rates, keep=keep))
+
+
+def measure_usual_rates(
+    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision, **shares: Sequence[float]
+) -> tuple[Rate, ...]:
+    """Return what thresholds do to held-out texts as users write them, clean and with a few typos together, see `measure_rates`."""
     usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
-    right = [_right_answers(rate, found, data, decision) for rate, found in usual.items()]
-    scores, labels = (np.concatenate(part) for part in zip(*right, strict=True))
-    if not len(scores):
-        return decision
-    order = np.argsort(scores, kind="stable")
-    _, names, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    lost = np.cumsum(1.0 / counts[names[order]]) / len(counts)
-    threshold = float(scores[order[int(np.searchsorted(lost, 1.0 - keep + 1e-9, side="right"))]])
-    # Rounded down, which keeps the answer at the threshold; below 1 even where all probabilities are 1.
-    threshold = max(math.floor(threshold * 1e6) / 1e6, 1e-6)
-    threshold = threshold if power else min(threshold, 1 - 1e-6)
-    return dataclasses.replace(decision, threshold=threshold)
+    texts = [text for rate in usual for text in _read(rate, data)]
+    expected = _expected(data, decision) * len(usual)
+    return measure_rates(texts, expected, np.concatenate(list(usual.values())), data.labels, decision, **shares)
 
 
 def measure_held_out(
     probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
 ) -> dict[float, Rejection]:
     """Return how held-out texts are answered at each share of mistyped words."""
-    labels = [data.labels[place] for place in data.held_out.truth]
-    expected = [None if label == decision.unknown_label else label for label in labels]
+    expected = _expected(data, decision)
     return {
         rate: measure_rejection(_read(rate, data), expected, found, data.labels, decision)
         for rate, found in probabilities.items()
     }
 
 
-def _right_answers(
-    rate: float, probabilities: Floats, data: TrainingData, decision: Decision
-) -> tuple[npt.NDArray[np.float64], Ints]:
-    """Return the scores of the answers that are right and not lost to the unknown label, and their labels' numbers."""
-    columns = np.array(decision.columns(data.labels))
-    is_right = columns[probabilities[:, columns].argmax(axis=1)] == data.held_out.truth
-    is_right &= ~decision.unknown(_read(rate, data), probabilities, data.labels)
-    found: npt.NDArray[np.float64] = decision.scores(probabilities, data.labels)[is_right]
-    return found, data.held_out.truth[is_right]
+def _expected(data: TrainingData, decision: Decision) -> list[str | None]:
+    """Return the right label of each held-out text; None where it has the unknown label."""
+    labels = [data.labels[place] for place in data.held_out.truth]
+    return [None if label == decision.unknown_label else label for label in labels]
 
 
 def _read(rate: float, data: TrainingData) -> list[str]:
