@@ -145,9 +145,12 @@ class Trained:
             )
         asked = {"threshold": threshold, "keep": keep, "false_alarms": false_alarms}
         check_asked(asked)
+        has_data = data is not None
+        if not has_data and (labels is not None or unknown_label not in (None, *model.labels)):
+            raise RetvecLiteError("labels and unknown_label are for texts to choose by: pass those as data.")
         if unknown_label in model.labels and unknown_label != model.decision.unknown_label:
-            whole = whole.like(with_unknown_label(model, str(unknown_label), data is None and threshold is None))
-        if data is not None or labels is not None:
+            whole = whole.like(with_unknown_label(model, str(unknown_label), not has_data and threshold is None))
+        if has_data:
             evaluation = whole.evaluate(
                 data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
             )
@@ -155,7 +158,7 @@ class Trained:
         else:
             rates = [Rate(*row) for row in whole.training.get("rates", ())]
         if threshold is None:
-            threshold = read_threshold(rates, keep, false_alarms, has_data=data is not None or labels is not None)
+            threshold = read_threshold(rates, keep, false_alarms, has_data=has_data)
         return whole.like(with_threshold(whole.model, float(threshold), keep))
 
     @checked
@@ -202,6 +205,8 @@ class Trained:
         """
         from retvec_lite.converters.export import export_model
 
+        if reject_at is not None:
+            check_asked({"reject_at": reject_at})
         model = self.model if reject_at is None else self.with_threshold(keep=reject_at).model
         with watched(progress) as report:
             return export_model(

@@ -57,6 +57,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "Classifier.plot_learning_curve": (heavy.plot_learning_curve, {"path": "curve.png"}),
         "Classifier.predict": (heavy.predict, {"texts": []}),
         "Classifier.save": (heavy.save, {"folder": "nowhere/below"}),
+        "Classifier.with_threshold": (heavy.with_threshold, {"keep": 0.9}),
         "Evaluation.plot": (evaluation.plot, {"path": "plot.pdf"}),
         "Classifier.embed of a file": (light.embed, {"texts": ["12"]}),
         "Classifier.embed_words of a file": (light.embed_words, {"text": "12"}),

@@ -28,6 +28,7 @@ from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
 from retvec_lite.converters.tflite.examine import TFLiteFile, age, promises, require_runtimes
 from retvec_lite.converters.tflite.graph import operators, shape_of, signatures_of, sizes
 from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import (
@@ -279,8 +280,9 @@ class Info:
         parts = [(_PARTS[part], f"{size:,}") for part, size in facts["sizes"].items()]
         kinds = [(row["name"], str(row["version"]), str(row["count"])) for row in facts["operators"]]
         lengths = ("code points", "word slots")
-        tables = [
+        tables: list[str | Table] = [
             Table(str(facts["file"]), ("", "value"), about),
+            f"\n{Decision.from_dict(facts.get('decision'))}",
             Table("Text to words", ("setting", "value"), encoder),
             Table("Signatures", ("name", "kind", *lengths), signatures, frozenset(lengths)),
             Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),

@@ -78,7 +78,7 @@ def measure_rates(
     chosen = {float(candidates[np.flatnonzero(share_kept >= share - _ROUNDING)[-1]]) for share in kept}
     none = scores[truth < 0]
     if len(none):
-        alarms = _share_above(candidates, none)
+        alarms = _share_above(candidates, none, np.full(len(none), 1.0 / len(none)))
         places = [np.flatnonzero(alarms <= share + _ROUNDING) for share in false_alarms]
         chosen |= {float(candidates[found[0]]) for found in places if len(found)}
     if decision.threshold is not None:
@@ -91,7 +91,7 @@ def measure_rates(
         _share_above(table, scores[right], weights).tolist(),
         [float(given.mean()) for given in answers],
         [float(right[given].mean()) if given.any() else 0.0 for given in answers],
-        _share_above(table, none).tolist() if len(none) else [None] * len(table),
+        [float((none >= value).mean()) if len(none) else None for value in table],
         strict=True,
     )
     return tuple(map(Rate._make, found))
@@ -117,9 +117,10 @@ def choose_threshold(
     return min((rate.threshold for rate in quiet), default=None)
 
 
-def _share_above(thresholds: Any, scores: Any, weights: Any = None) -> Any:
-    """Return for each threshold the share of the scores that reach it, float64 `[thresholds]`; all weigh the same by default."""
+def _share_above(thresholds: Any, scores: Any, weights: Any) -> Any:
+    """Return for each threshold the share, by weight, of the scores that reach it, float64 `[thresholds]`."""
     order = np.argsort(scores, kind="stable")
-    weights = np.full(len(scores), 1.0 / len(scores)) if weights is None else weights[order]
-    lost = np.concatenate([[0.0], np.cumsum(weights)])
-    return 1.0 - lost[np.searchsorted(scores[order], thresholds, side="left")]
+    # From the highest score down, so that nothing is exactly 0; the whole may be off by the last digit.
+    reached = np.concatenate([[0.0], np.cumsum(weights[order][::-1])])
+    places = len(scores) - np.searchsorted(scores[order], thresholds, side="left")
+    return np.minimum(reached[places], 1.0)

@@ -19,8 +19,8 @@ def check_asked(asked: Mapping[str, float | None]) -> None:
     if len(given) != 1:
         raise RetvecLiteError("Pass one of threshold (0.6), keep (0.95) and false_alarms (0.02).")
     ((name, value),) = given.items()
-    if name == "keep" and not 0 < value < 1:
-        raise RetvecLiteError(f"keep must be a share above 0 and below 1 (0.95 for 95 %), not {value!r}.")
+    if name in ("keep", "reject_at") and not 0 < value < 1:
+        raise RetvecLiteError(f"{name} must be a share above 0 and below 1 (0.95 for 95 %), not {value!r}.")
     if name == "false_alarms" and not 0 <= value < 1:
         raise RetvecLiteError(f"false_alarms must be a share from 0 to below 1 (0.02 for 2 %), not {value!r}.")
 
@@ -28,13 +28,15 @@ def check_asked(asked: Mapping[str, float | None]) -> None:
 def read_threshold(rates: Sequence[Rate], keep: float | None, false_alarms: float | None, *, has_data: bool) -> float:
     """Return the threshold of a table that is asked for; raises RetvecLiteError where there is none."""
     where = "the data" if has_data else "what is kept of the training"
-    if not rates:
-        why = (
-            "no answer to these texts is right"
-            if has_data
-            else "the classifier has no table of rates, as those of earlier releases"
+    if not rates and has_data:
+        raise RetvecLiteError(
+            "A threshold cannot be chosen: no answer to these texts is right. Pass other texts (data)."
         )
-        raise RetvecLiteError(f"A threshold cannot be chosen: {why}. Pass other labelled texts (data).")
+    if not rates:
+        raise RetvecLiteError(
+            "This classifier has no table of rates: an earlier release trained it, or its unknown label was chosen afterwards. Train it "
+            "again, or choose by labelled texts, with_threshold(keep=0.95, data=...)."
+        )
     alarms = [rate.false_alarms for rate in rates if rate.false_alarms is not None]
     if keep is None and not alarms:
         raise RetvecLiteError(
