@@ -1,12 +1,13 @@
 """What `_PLACES` in `__init__.py` says, for type checkers; tests/test_public_names.py compares them."""
 
 from retvec_lite import sklearn
-from retvec_lite.api import check, load, train
+from retvec_lite.api import check, compare, load, train
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import IncompleteExportError
 from retvec_lite.converters.tflite.format import info
 from retvec_lite.converters.verify import verify
+from retvec_lite.data.comparison import Comparison
 from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check
@@ -23,6 +24,7 @@ __all__ = [
     "BatchClassifier",
     "Check",
     "Classifier",
+    "Comparison",
     "Dataset",
     "EncoderConfig",
     "Evaluation",
@@ -35,6 +37,7 @@ __all__ = [
     "__version__",
     "check",
     "classify_files",
+    "compare",
     "demo",
     "info",
     "load",

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "verify": "prove exported files against the float reference",
     "classify": "classify texts with an exported file or a trained classifier",
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
+    "compare": "compare two classifiers on labelled data: gains, losses, and whether they could be chance",
     "info": "show what is inside an exported file",
     "demo": "try an exported file in a browser",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from retvec_lite.arguments import checked, takes
-from retvec_lite.data.dataset import read_dataset
+from retvec_lite.data.dataset import READING, ReadingOptions, read_dataset
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.rates import Rate
@@ -27,6 +27,8 @@ from retvec_lite.terminal import Progress, Table, draw, printable, watched
 from retvec_lite.verdict import verdict
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from retvec_lite.classifier import Classifier
     from retvec_lite.converters.export import Report
 
@@ -95,7 +97,7 @@ class Trained:
             raise explain_os_error(error, place) from error
 
     @checked
-    @takes(read_dataset, "text_column", "label_column", "delimiter", "skip_bad_rows")
+    @takes(read_dataset, *READING)
     def with_threshold(
         self,
         threshold: float | None = None,
@@ -106,7 +108,7 @@ class Trained:
         labels: Sequence[Any] | None = None,
         unknown_label: str | None = None,
         progress: Progress | bool | None = None,
-        **reading: Any,
+        **reading: "Unpack[ReadingOptions]",
     ) -> "Classifier":
         """Return a classifier like this one with another threshold of rejection, without training again.
 
@@ -124,7 +126,8 @@ class Trained:
             unknown_label: the label in the data of the texts of no label; that of the training is known. One of the classifier's own is
                 never an answer from then on, as with `unknown_label` of `train`.
             progress: a callback (what, done, total), or True for a bar on standard error.
-            reading: how files and tables are read.
+            reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see
+                `read_dataset`.
 
         Raises:
             RetvecLiteError: for an exported file, a classifier that may give several labels, a share out of range, data without what it

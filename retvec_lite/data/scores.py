@@ -225,7 +225,7 @@ def evaluate(
         raise RetvecLiteError("unknown_label is for classifiers that give a text one label; this one may give none.")
     none = {label for label in (unknown_label, decision.unknown_label) if label is not None}
     is_unknown = unknown_rows(dataset.labels, dataset.path, none, unknown_label)
-    _check_data(dataset, labels, none, decision.multi_label)
+    check_data(dataset, labels, none, decision.multi_label)
     known = dataset.select(np.flatnonzero(~is_unknown).tolist())
     rates = sorted(check_rates(typos))
     columns = [column for column, label in enumerate(labels) if label not in none]
@@ -283,7 +283,13 @@ def check_rates(typos: Iterable[float]) -> set[float]:
     return {float(rate) for rate in rates}
 
 
-def _check_data(dataset: Dataset, labels: Sequence[str], none: set[str], several: bool) -> None:
+def check_data(
+    dataset: Dataset,
+    labels: Sequence[str],
+    none: set[str],
+    several: bool,
+    who: tuple[str, str] = ("The classifier does not know", "it knows"),
+) -> None:
     """Make sure that a classifier, which may give `several` labels, knows those of some data, but for labels that mean `none`."""
     pairs = [label for label in dataset.labels if SEPARATOR in label and label not in labels]
     if not several and (dataset.multi_label or pairs):
@@ -295,8 +301,8 @@ def _check_data(dataset: Dataset, labels: Sequence[str], none: set[str], several
         names = [label for label in labels if label not in none]
         known = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
         raise RetvecLiteError(
-            f"The classifier does not know these labels in {dataset.path}: {', '.join(map(repr, unknown[:5]))}{more} "
-            f"(it knows: {known}). Correct them, or pass --unknown-label (unknown_label) if their texts belong to none."
+            f"{who[0]} these labels in {dataset.path}: {', '.join(map(repr, unknown[:5]))}{more} "
+            f"({who[1]}: {known}). Correct them, or pass --unknown-label (unknown_label) if their texts belong to none."
         )
 
 
