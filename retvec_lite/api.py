@@ -280,9 +280,10 @@ def compare(
 
     Example:
         >>> import retvec_lite as rl
-        >>> comparison = rl.compare("classifier", "classifier-int8.tflite", "starter")
-        >>> comparison.texts, comparison.p_value <= 1
-        (1400, True)
+        >>> texts, labels = ["wake me up at six", "play some jazz"], ["alarm", "music"]
+        >>> comparison = rl.compare("classifier", "classifier-int8.tflite", texts, labels)
+        >>> comparison.texts, comparison.p_value
+        (2, 1.0)
     """
     if output is not None:
         check_csv(output)

@@ -237,6 +237,7 @@ TWINS = {
         {"texts", "input", "text_column", "delimiter", "skip_bad_rows", "top", "reject", "why", "json"} | _OF_FILES,
     ),
     "evaluate": (rl.Classifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
+    "compare": (rl.compare, {"json"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, set()),
 }

@@ -67,6 +67,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "Classifier.predict_many of a file": (light.predict_many, {"texts": ["12"]}),
         "Classifier.probabilities of a file": (light.probabilities, {"texts": ["12"]}),
         "classify_files": (rl.classify_files, {"model": "none.tflite", "inputs": "none.csv", "output": "labels.csv"}),
+        "compare": (rl.compare, {"old": "none.tflite", "new": light, "data": ["12"], "labels": ["none"]}),
         "demo": (rl.demo, {"model": "none.tflite"}),
         "info": (rl.info, {"path": "none.tflite"}),
         "load": (rl.load, {"path": "none.tflite"}),
