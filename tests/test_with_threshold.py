@@ -1,6 +1,7 @@
 """Another threshold after the training: the same as one of the training, from its facts or from data, and in exported files."""
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -138,10 +139,40 @@ def test_who_cannot_choose_says_what_helps(folder: Path, tmp_path: Path) -> None
 def test_folders_of_earlier_releases_choose_by_data(folder: Path) -> None:
     model = load_trained_model(folder / "trained")
     facts = {name: fact for name, fact in model.training.items() if name != "rates"}
-    earlier = rl.Classifier(model.__class__(**{**model.__dict__, "training": facts}))
+    earlier = rl.Classifier(dataclasses.replace(model, training=facts))
     with pytest.raises(rl.RetvecLiteError, match=r"no table of rates: an earlier release trained it"):
         earlier.with_threshold(keep=0.9)
     assert earlier.with_threshold(keep=0.9, data=tiny_dataset(5)).decision.threshold is not None
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        {"0.5": 1.0},
+        [0.5, 1.0, 1.0, 1.0, None],
+        [[0.5, 1.0, 1.0, 1.0]],
+        [[0.5, 1.0, None, 1.0, None]],
+        [[0.5, 1.2, 1.0, 1.0, None]],
+        [[-0.5, 1.0, 1.0, 1.0, None]],
+        [["0.5", 1.0, 1.0, 1.0, None]],
+    ],
+)
+def test_a_table_that_no_training_writes_is_refused_when_it_is_read(folder: Path, tmp_path: Path, rates: Any) -> None:
+    _with_rates(folder, rates).save(tmp_path / "spoiled")
+    with pytest.raises(rl.RetvecLiteError, match=r"rates must be a list, each part of it a threshold, and the shares"):
+        rl.load(tmp_path / "spoiled")
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 7.5, 1e308])
+def test_a_table_with_impossible_thresholds_makes_no_classifier(folder: Path, tmp_path: Path, threshold: float) -> None:
+    _with_rates(folder, [[threshold, 1.0, 1.0, 1.0, None]]).save(tmp_path / "spoiled")
+    with pytest.raises(rl.RetvecLiteError, match="threshold must be a number between 0 and 1"):
+        rl.load(tmp_path / "spoiled").with_threshold(keep=0.9)
+
+
+def _with_rates(folder: Path, rates: Any) -> rl.Classifier:
+    model = load_trained_model(folder / "trained")
+    return rl.Classifier(dataclasses.replace(model, training={**model.training, "rates": rates}))
 
 
 def test_an_export_with_another_threshold(main: Main, folder: Path, tmp_path: Path) -> None:
