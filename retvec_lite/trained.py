@@ -162,7 +162,7 @@ class Trained:
             rates = [Rate(*row) for row in whole.training.get("rates", ())]
         if threshold is None:
             threshold = read_threshold(rates, keep, false_alarms, has_data=has_data)
-        return whole.like(with_threshold(whole.model, float(threshold), keep))
+        return whole.like(with_threshold(whole.model, float(threshold), None if has_data else keep))
 
     @checked
     def export(

@@ -73,7 +73,11 @@ def test_the_command(main: Main, folder: Path, tmp_path: Path) -> None:
     data, output = str(folder / "test.csv"), str(tmp_path / "changes.csv")
     call = ("compare", str(folder / "old"), str(folder / "new"), "--data", data, "--unknown-label", "nothing")
     code, printed, _ = main(*call, "--output", output)
-    assert code == 0 and "62 texts of test.csv: " in printed and "Only the old one knows music." in printed
+    assert (
+        code == 0
+        and "62 texts of test.csv: " in printed
+        and "Only the old one knows music, the label of 15 texts." in printed
+    )
     with open(output, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert f"{len(rows)} texts that are answered differently: {output}" in printed

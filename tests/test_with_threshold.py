@@ -57,6 +57,7 @@ def test_its_facts_say_nothing_of_the_other_threshold_and_it_is_saved(folder: Pa
     assert "unknown" not in str(chosen).split("Texts are unknown")[0]
     assert f"below {chosen.decision.threshold:.4f}" in str(chosen) and loaded.training["reject_at"] == REJECT_AT
     assert "in_scope_unknown" in loaded.training["validation"]["0"], "the classifier itself stays what it was"
+    assert loaded.with_threshold(keep=np.float32(0.5)).model.to_bytes(), "a number of NumPy is one of JSON"
     chosen.save(tmp_path / "saved")
     again = rl.load(tmp_path / "saved")
     assert again.decision == chosen.decision and again.with_threshold(keep=REJECT_AT).decision == loaded.decision
@@ -69,6 +70,7 @@ def test_data_choose_what_evaluate_shows(folder: Path) -> None:
         found = chosen.evaluate(data, unknown_label="else", typos=()).rejection
         assert found is not None
         (row,) = (rate for rate in found.rates if rate.threshold == chosen.decision.threshold)
+        assert "reject_at" not in chosen.training, "the share is none of held-out answers"
         assert row.kept >= share > max((rate.kept for rate in found.rates if rate.threshold > row.threshold), default=0)
     quiet = loaded.with_threshold(false_alarms=0, data=data, unknown_label="else")
     found = quiet.evaluate(data, unknown_label="else", typos=()).rejection

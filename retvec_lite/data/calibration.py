@@ -132,7 +132,7 @@ class Rejection:
     def threshold_table(self) -> Table:
         """Return what some thresholds would do, the present one among them; without rows where no answer is right."""
         shown = {self.threshold, *(choose_threshold(self.rates, keep=share) for share in _KEPT_SHOWN)}
-        columns = ["threshold", "right kept", "answered", "accuracy", ""]
+        columns = ["threshold", "right answers kept", "answered", "accuracy", ""]
         if self.unknown_texts:
             shown |= {choose_threshold(self.rates, false_alarms=share) for share in _ALARMS_SHOWN}
             columns.insert(4, "false alarms")

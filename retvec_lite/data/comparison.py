@@ -190,7 +190,9 @@ class Comparison:
         for which, names in (("old", self.only_old), ("new", self.only_new)):
             if names:
                 more = f" and {len(names) - _LABELS:,} more" if len(names) > _LABELS else ""
-                parts.append(f"Only the {which} one knows {', '.join(map(one_line, names[:_LABELS]))}{more}.")
+                count = sum(row.texts for row in self.labels if row.label in names)
+                of_texts = f", the label of {_counted(count)}" if count else ""
+                parts.append(f"Only the {which} one knows {', '.join(map(one_line, names[:_LABELS]))}{more}{of_texts}.")
         if moved := [row for row in self.labels if row.gained or row.lost]:
             title = "Labels" if len(moved) <= _LABELS else f"{_LABELS} of {len(moved):,} labels whose texts changed"
             shown = moved if len(moved) <= _LABELS else _ends(moved)

@@ -65,7 +65,7 @@ def measure_rates(
     right = columns[probabilities[:, columns].argmax(axis=1)] == truth
     never = Decision(unknown_label=decision.unknown_label, characters=decision.characters)
     scores = np.where(never.unknown(texts, probabilities, labels), 0.0, decision.scores(probabilities, labels))
-    right &= scores > 0
+    right &= scores >= 1 / _STEPS
     if not right.any():
         return ()
 

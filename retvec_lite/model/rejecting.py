@@ -66,10 +66,13 @@ def with_unknown_label(model: TrainedModel, label: str, is_blind: bool) -> Train
 
 
 def with_threshold(model: TrainedModel, threshold: float, keep: float | None) -> TrainedModel:
-    """Return a model with a threshold; its facts leave out what another one did to held-out texts."""
+    """Return a model with a threshold, which may be chosen to `keep` a share of the right held-out answers.
+
+    Its facts leave out what another threshold did to held-out texts.
+    """
     facts = {name: fact for name, fact in model.training.items() if name != "reject_at"}
     if keep is not None:
-        facts["reject_at"] = keep
+        facts["reject_at"] = float(keep)
     if "validation" in facts:
         facts["validation"] = {
             rate: {name: value for name, value in row.items() if name not in _OF_THE_THRESHOLD}
