@@ -3,6 +3,7 @@
 Importing this module is cheap: the exporter is loaded by `export`.
 """
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.data.dataset import READING, ReadingOptions, read_dataset
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
-from retvec_lite.data.rates import Rate
+from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError, shown
@@ -162,6 +163,9 @@ class Trained:
             rates = [Rate(*row) for row in whole.training.get("rates", ())]
         if threshold is None:
             threshold = read_threshold(rates, keep, false_alarms, has_data=has_data)
+            if keep is not None and not has_data:
+                answers = self.training.get("right_answers", math.inf)
+                threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
         return whole.like(with_threshold(whole.model, float(threshold), None if has_data else keep))
 
     @checked

@@ -74,7 +74,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "baseline": 0.9, "copies": {"texts": 3, "groups": 2}, "doubtful": 2, "largest_label": 0.25, "next_step": "nothing.",
     "one_label": ["alarm", "delivery", 6], "smallest_label": ["alarm", 4],
     "weakest": [{"label": "alarm", "texts": 5, "right": 2, "answered": 3, "taken_for": "delivery", "times": 3}],
-    "multi_label": False, "rates": [[0.4, 1.0, 0.99, 0.9, None], [0.6, 0.95, 0.9, 0.93, 0.02]], "reject_at": 0.99, "sentences": True,
+    "multi_label": False, "rates": [[0.4, 1.0, 0.99, 0.9, None], [0.6, 0.95, 0.9, 0.93, 0.02]], "reject_at": 0.99, "right_answers": 15.5, "sentences": True,
     "settings": {"epochs": 2, "class_weights": "sqrt"}, "texts_cut_by_max_words": 0.0, "texts_in_windows": 0.0, "training_texts": 20,
     "validation_texts": 20, "warnings": ["3 texts occur twice."],
     "validation": {rate: {"accuracy": 1.0, "macro_f1": 1.0, "calibration_error": 0.002, "in_scope_unknown": 0.0,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.decision import Decision
@@ -14,6 +15,11 @@ KEPT: Final = (1.0, 0.999, 0.995, *(n / 100 for n in range(99, 79, -1)), *(n / 1
 
 FALSE_ALARMS: Final = (0.0, 0.001, 0.002, 0.005, *(n / 100 for n in range(1, 6)), 0.1, 0.2, 0.3, 0.5)
 """Shares of the texts of no label that may be answered, likewise."""
+
+_ABOVE_CHANCE: Final = 0.2
+"""How far from chance to certainty the usual threshold of one label lies: of 2 and 3 texts a label of AG News, Banking77 and CLINC150,
+with one to twenty right answers to choose by, thresholds that lean on it keep 98 to 99 % of the right answers to test texts, instead of
+65 to 98 %."""
 
 _STEPS: Final = 1e6
 """Thresholds are multiples of a millionth."""
@@ -59,13 +65,7 @@ def measure_rates(
         For each of `kept` the largest threshold that keeps as many; for each of `false_alarms` the smallest that lets no more pass, if
         there is one; nothing where no answer is right.
     """
-    columns = np.array(decision.columns(labels))
-    number = {label: place for place, label in enumerate(labels)}
-    truth = np.array([-1 if label is None else number[label] for label in expected])
-    right = columns[probabilities[:, columns].argmax(axis=1)] == truth
-    never = Decision(unknown_label=decision.unknown_label, characters=decision.characters)
-    scores = np.where(never.unknown(texts, probabilities, labels), 0.0, decision.scores(probabilities, labels))
-    right &= scores >= 1 / _STEPS
+    scores, right, truth = _scored(texts, expected, probabilities, labels, decision)
     if not right.any():
         return ()
 
@@ -95,6 +95,58 @@ def measure_rates(
         strict=True,
     )
     return tuple(map(Rate._make, found))
+
+
+def right_answers(
+    texts: Sequence[str],
+    expected: Sequence[str | None],
+    probabilities: Floats,
+    labels: Sequence[str],
+    decision: Decision,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the scores of the right answers, float64 `[answers]`, and the number of each one's label; arguments as of `measure_rates`."""
+    scores, right, truth = _scored(texts, expected, probabilities, labels, decision)
+    return scores[right], truth[right]
+
+
+def _scored(
+    texts: Sequence[str],
+    expected: Sequence[str | None],
+    probabilities: Floats,
+    labels: Sequence[str],
+    decision: Decision,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Return the score of each text's answer, 0 where no threshold lets it pass; whether it is right; and the right label's number, or -1."""
+    columns = np.array(decision.columns(labels))
+    number = {label: place for place, label in enumerate(labels)}
+    truth = np.array([-1 if label is None else number[label] for label in expected])
+    right = columns[probabilities[:, columns].argmax(axis=1)] == truth
+    never = Decision(unknown_label=decision.unknown_label, characters=decision.characters)
+    scores = np.where(never.unknown(texts, probabilities, labels), 0.0, decision.scores(probabilities, labels))
+    return scores, right & (scores > 0), truth
+
+
+def lean(threshold: float, keep: float, answers: float, decision: Decision, labels: int) -> float:
+    """Return a threshold that few right answers do not decide alone.
+
+    Too few do not say where a share is lost: the least of two is far above the least of a hundred. The threshold then lies between theirs
+    and a lower, usual one: the share of the answers needed that are there, its square root, is how much theirs counts (the square-root
+    rule of credibility, Mowbray 1914).
+
+    Args:
+        threshold: what the answers say.
+        keep: share of them that it keeps.
+        answers: how many there are.
+        decision: its power of the unknown label's probability.
+        labels: how many labels there are.
+    """
+    credible = math.sqrt(answers * (1.0 - keep))
+    if credible >= 1.0:
+        return threshold
+    chance = 1.0 / labels
+    common = (chance + (1.0 - chance) * _ABOVE_CHANCE) / chance**decision.unknown_power
+    leant = threshold**credible * min(threshold, common) ** (1.0 - credible)
+    return max(math.floor(leant * _STEPS) / _STEPS, 1 / _STEPS)
 
 
 def choose_threshold(

@@ -388,6 +388,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "next_step": TEXT,
     "one_label": either(_CONFUSION, NOTHING),
     "rates": listed(_RATE),
+    "right_answers": number(0),
     "sentences": FLAG,
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
-from retvec_lite.data.rates import Rate, choose_threshold, measure_rates
+from retvec_lite.data.rates import Rate, choose_threshold, lean, measure_rates, right_answers
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
@@ -60,6 +60,7 @@ class Judged(NamedTuple):
         accuracy_error: standard error of the score of clean texts.
         largest_label: share of the texts that have the most common label; None where a text may have several labels.
         rates: what other thresholds would do; empty where a text may have several labels.
+        answers: how many right answers the threshold was chosen by, see `count_answers`.
     """
 
     decision: Decision
@@ -68,6 +69,7 @@ class Judged(NamedTuple):
     accuracy_error: float
     largest_label: float | None = None
     rates: tuple[Rate, ...] = ()
+    answers: float = 0.0
 
     def facts(self) -> dict[str, Any]:
         """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
@@ -84,7 +86,8 @@ class Judged(NamedTuple):
         found = {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
         found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
         rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
-        return {**found, "one_label": likely_one_label(self.scores[0.0]), "rates": rates}
+        found |= {"rates": rates, "right_answers": round(self.answers, 2)}
+        return {**found, "one_label": likely_one_label(self.scores[0.0])}
 
 
 def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
@@ -97,11 +100,12 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
     truth = [data.labels[place] for place in data.held_out.truth]
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
     rates = measure_usual_rates(probabilities, data, decision)
+    answers = count_answers(probabilities, data, decision)
     probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     shares = data.label_shares
     largest = float((data.held_out.truth == (shares.index(max(shares)) if shares else 0)).mean())
-    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error, largest, rates)
+    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error, largest, rates, answers)
 
 
 def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
@@ -169,23 +173,42 @@ def choose_decision(
     Disguised, translated and badly mistyped texts do not choose: their right answers are less probable, and a threshold that keeps them
     lets many more texts pass that have no label (docs/benchmarks.md). All labels count alike, however many texts they have, or the
     threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label` belong to no other label.
+
+    Few right answers do not decide alone, see `lean`.
     """
     power = UNKNOWN_POWER if unknown_label is not None else 0.0
     decision = Decision(
         unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
     )
     rates = measure_usual_rates(probabilities, data, decision, kept=(keep,), false_alarms=())
-    return dataclasses.replace(decision, threshold=choose_threshold(rates, keep=keep))
+    threshold = choose_threshold(rates, keep=keep)
+    if threshold is not None:
+        threshold = lean(threshold, keep, count_answers(probabilities, data, decision), decision, len(data.labels))
+    return dataclasses.replace(decision, threshold=threshold)
 
 
 def measure_usual_rates(
     probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision, **shares: Sequence[float]
 ) -> tuple[Rate, ...]:
     """Return what thresholds do to held-out texts as users write them, clean and with a few typos together, see `measure_rates`."""
+    return measure_rates(*_usual(probabilities, data, decision), data.labels, decision, **shares)
+
+
+def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision) -> float:
+    """Return how many right answers to different texts there are to choose by, less where some labels have few of them (Kish 1965)."""
+    *_, truth = right_answers(*_usual(probabilities, data, decision), data.labels, decision)
+    counts = np.unique(truth, return_counts=True)[1]
+    copies = sum(0 <= rate <= _USUAL for rate in probabilities)
+    return float(len(counts) ** 2 / np.sum(1.0 / counts) / copies) if len(counts) else 0.0
+
+
+def _usual(
+    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
+) -> tuple[list[str], list[str | None], Floats]:
+    """Return held-out texts as users write them, the right label of each, and the probabilities."""
     usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
     texts = [text for rate in usual for text in _read(rate, data)]
-    expected = _expected(data, decision) * len(usual)
-    return measure_rates(texts, expected, np.concatenate(list(usual.values())), data.labels, decision, **shares)
+    return texts, _expected(data, decision) * len(usual), np.concatenate(list(usual.values()))
 
 
 def measure_held_out(

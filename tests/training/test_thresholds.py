@@ -63,29 +63,29 @@ def test_the_threshold_keeps_that_share_of_the_right_answers(tiny_training_data:
 
 
 def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: TrainingData) -> None:
-    rows = [row(0.8), row(0.6), row(0.3, unknown=0.2), row(0.4, 0, 0.45), row(0.2, 1, 0.7), row(0.51, 2)]
-    data = held_out(tiny_training_data, [0, 0, 2, 0, 1, 0])
+    rows = [row(0.8), row(0.6), row(0.3, unknown=0.2), row(0.4, 0, 0.45), row(0.2, 1, 0.7), row(0.51, 2)] * 100
+    data = held_out(tiny_training_data, [0, 0, 2, 0, 1, 0] * 100)
     decision = choose_decision({0.0: np.array(rows, np.float32)}, data, 0.99, "none")
     # Of the six, the last is wrong, the fourth and fifth are lost to the unknown label; the third is right with 0.5.
     assert decision.threshold == pytest.approx(0.5 / 0.2**0.2, abs=2e-6)
     assert (decision.unknown_label, decision.unknown_power) == ("none", 0.2)
     scores = measure_held_out({0.0: np.array(rows, np.float32)}, data, decision)[0.0]
-    assert scores.unknown_texts == 1 and scores.unknown_recognized == 1.0
+    assert scores.unknown_texts == 100 and scores.unknown_recognized == 1.0
     assert scores.in_scope_unknown == pytest.approx(1 / 5)
 
 
 def test_what_is_behind_the_first_window_is_read(tiny_training_data: TrainingData) -> None:
-    data = held_out(tiny_training_data, [0] * 10)
-    data = dataclasses.replace(data, held_out_texts={0.0: ["?" * data.config.max_chars + " Text"] * 10})
-    table = np.array([row(0.8)] * 10, np.float32)
+    data = held_out(tiny_training_data, [0] * 100)
+    data = dataclasses.replace(data, held_out_texts={0.0: ["?" * data.config.max_chars + " Text"] * 100})
+    table = np.array([row(0.8)] * 100, np.float32)
     decision = choose_decision({0.0: table}, data, 0.99, None)
     assert decision.threshold == pytest.approx(0.8, abs=2e-6)
     assert measure_held_out({0.0: table}, data, decision)[0.0].in_scope_unknown == 0
 
 
 def test_disguised_texts_do_not_choose_the_threshold_and_are_in_no_table(tiny_training_data: TrainingData) -> None:
-    data = held_out(tiny_training_data, [0] * 10, (0.0, DISGUISED))
-    clean, disguised = (np.log(np.array([row(share)] * 10, np.float32) + 1e-9) for share in (0.9, 0.6))
+    data = held_out(tiny_training_data, [0] * 100, (0.0, DISGUISED))
+    clean, disguised = (np.log(np.array([row(share)] * 100, np.float32) + 1e-9) for share in (0.9, 0.6))
     judged = decide({0.0: clean, DISGUISED: disguised}, data, 0.99, None)
     assert judged.decision.threshold == pytest.approx(0.9, abs=2e-6)
     assert set(judged.scores) == set(judged.rejections) == {0.0}
@@ -102,17 +102,39 @@ def test_a_rare_label_counts_like_a_common_one(tiny_training_data: TrainingData)
 
 
 def test_a_few_typos_lower_the_threshold_and_many_do_not(tiny_training_data: TrainingData) -> None:
-    data = held_out(tiny_training_data, [0] * 10, (0.0, 0.2, 0.5))
-    clean, few, many = (np.array([row(share)] * 10, np.float32) for share in (0.9, 0.6, 0.5))
+    data = held_out(tiny_training_data, [0] * 100, (0.0, 0.2, 0.5))
+    clean, few, many = (np.array([row(share)] * 100, np.float32) for share in (0.9, 0.6, 0.5))
     found = choose_decision({0.0: clean, 0.2: few, 0.5: many}, data, 0.99, None)
     assert found.threshold == pytest.approx(0.6, abs=2e-6)
 
 
 def test_a_classifier_that_is_never_right_or_always_sure(tiny_training_data: TrainingData) -> None:
-    data = held_out(tiny_training_data, [0, 0])
-    assert choose_decision({0.0: np.array([row(0.9, 2)] * 2, np.float32)}, data, 0.99, None).threshold is None
-    sure = choose_decision({0.0: np.array([row(1.0)] * 2, np.float32)}, data, 0.99, None).threshold
+    data = held_out(tiny_training_data, [0] * 100)
+    assert choose_decision({0.0: np.array([row(0.9, 2)] * 100, np.float32)}, data, 0.99, None).threshold is None
+    sure = choose_decision({0.0: np.array([row(1.0)] * 100, np.float32)}, data, 0.99, None).threshold
     assert sure is not None and 0.999 < sure < 1.0
+
+
+@pytest.mark.parametrize("answers", [1, 2, 5, 20, 99])
+def test_few_right_answers_do_not_raise_the_threshold_as_high_as_they_are(
+    answers: int, tiny_training_data: TrainingData
+) -> None:
+    """Of three labels, the usual threshold is 1/3 + 2/3 * 0.2."""
+    rates = (0.0, 0.2)
+    tables = {rate: np.array([row(0.98)] * answers, np.float32) for rate in rates}
+    found = choose_decision(tables, held_out(tiny_training_data, [0] * answers, rates), 0.99, None).threshold
+    usual, part = 1 / 3 + 2 / 3 * 0.2, (answers / 100) ** 0.5
+    assert found == pytest.approx(0.98**part * usual ** (1 - part), abs=2e-6), "copies with typos are no more answers"
+    low = {rate: np.array([row(0.4, unknown=0.3)] * answers, np.float32) for rate in rates}
+    found = choose_decision(low, held_out(tiny_training_data, [0] * answers, rates), 0.99, None).threshold
+    assert found == pytest.approx(0.4, abs=2e-6), "nor is it ever above them"
+
+
+def test_few_answers_of_one_label_are_few_however_many_others_there_are(tiny_training_data: TrainingData) -> None:
+    rows = np.array([row(0.9)] * 1000 + [row(0.9, 2)] * 2, np.float32)
+    data = held_out(tiny_training_data, [0] * 1000 + [2] * 2)
+    found = choose_decision({0.0: rows}, data, 0.99, None).threshold
+    assert found is not None and found < 0.6
 
 
 def test_training_decides(trained: Outcome) -> None:
