@@ -71,8 +71,8 @@ def train(
     stops improving.
 
     Args:
-        data: texts (list, NumPy array, pandas Series) with `labels`; or each without `labels`: a CSV, TSV, JSON or Parquet file; a
-            DataFrame of pandas or Polars, or another table; a list of records or of pairs (text, label); a `Dataset`; or "starter" for the
+        data: texts (list, NumPy array, pandas Series) with `labels`; or each without `labels`: a CSV, TSV, JSON or Parquet file, a
+            folder of them, a pattern such as "data/*.csv", or a list of `pathlib.Path`; a DataFrame of pandas or Polars, or another table; a list of records or of pairs (text, label); a `Dataset`; or "starter" for the
             built-in data.
         labels: a label for each text. Booleans and numbers become strings, as JSON writes them (1 and 1.0: "1", True: "true").
         sample_weight: how much each text counts; only the ratios matter, and 0 leaves a text out.
@@ -99,7 +99,7 @@ def train(
         force: replace an earlier classifier in that folder.
         progress: a callback (what, done, total), or True for bars on standard error; where that is no terminal, as in a
             notebook, a line now and then. A sentence to tell comes as (sentence, 0, 0).
-        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see `read_dataset`.
+        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows`, `multi_label` and `labels_from`, see `read_dataset`.
 
     Raises:
         RetvecLiteError: for data that cannot be trained on, or an option out of range.

@@ -11,7 +11,7 @@ import functools
 import numbers
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
@@ -311,13 +311,14 @@ class Classifier(Trained):
         label_column: str = "label",
         delimiter: str | None = None,
         skip_bad_rows: bool = False,
+        labels_from: Literal["column", "file", "folder"] = "column",
         progress: Progress | bool | None = None,
     ) -> Evaluation:
         """Measure accuracy, F1, confusions and calibration, how much accuracy remains when words are mistyped, and rejection.
 
         Args:
-            data: texts; or each without `labels`: a labelled file, a DataFrame or another table, a list of records or of pairs (text,
-                label), a `Dataset`, or "starter" (its test split).
+            data: texts; or each without `labels`: a labelled file, several of them, a DataFrame or another table, a list of records or
+                of pairs (text, label), a `Dataset`, or "starter" (its test split).
             labels: the right label of each text; a list of them for each text where the classifier gives several.
             unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
                 known.
@@ -332,6 +333,7 @@ class Classifier(Trained):
             label_column: column of the labels in a file or table.
             delimiter: between the cells of a CSV or TSV file; by default recognized by the header.
             skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them.
+            labels_from: what says the label of a text: a column, the name of its file, or the name of its folder.
             progress: a callback (what, done, total), or True for a bar on standard error.
 
         Raises:
@@ -352,6 +354,7 @@ class Classifier(Trained):
             label_column=label_column,
             skip_bad_rows=skip_bad_rows,
             multi_label=several if multi_label is None else multi_label,
+            labels_from=labels_from,
             **reading,
         )
         if by is not None and (labels is not None or isinstance(data, Dataset)):

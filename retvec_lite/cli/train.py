@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from pathlib import Path
 
 from retvec_lite.api import train
 from retvec_lite.cli import png_file
@@ -17,7 +18,10 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
         parser,
         train,
         without=("labels", "sample_weight", "progress"),
-        data={"help": "labelled CSV, TSV, JSON or Parquet file; 'starter': the built-in data"},
+        data={
+            "nargs": "+",
+            "help": "labelled CSV, TSV, JSON or Parquet files, folders of them, or patterns; 'starter': the built-in data",
+        },
         out={"required": True, "metavar": "DIR"},
     )
     parser.add_argument(
@@ -28,7 +32,7 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
 def run_train(args: argparse.Namespace) -> int:
     """Train, write DIR, and print the scores."""
     options = vars(args)
-    plot = options.pop("plot")
+    plot, files = options.pop("plot"), options.pop("data")
     if plot:
         # What can be missing or wrong is found before the work starts.
         import matplotlib.figure  # noqa: F401
@@ -38,7 +42,7 @@ def run_train(args: argparse.Namespace) -> int:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
     if args.head != RnnHead.name:
         run_small_operations_side_by_side()
-    classifier = train(progress=True, **options)
+    classifier = train(files[0] if len(files) == 1 else list(map(Path, files)), progress=True, **options)
     print(classifier)
     if plot:
         classifier.plot_learning_curve(plot, force=args.force)

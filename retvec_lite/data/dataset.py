@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, Literal, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.copies import Groups, find_copies, undivided
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
-from retvec_lite.data.rows import LABELLED, Rows, check_suffix
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
+from retvec_lite.data.sources import data_files, label_in_name, names_of_files
 from retvec_lite.data.texts import present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
@@ -107,6 +108,7 @@ class ReadingOptions(TypedDict, total=False):
     delimiter: str | None
     skip_bad_rows: bool
     multi_label: bool | None
+    labels_from: Literal["column", "file", "folder"]
 
 
 READING: Final = tuple(ReadingOptions.__annotations__)
@@ -141,11 +143,12 @@ def as_dataset(
     skip_bad_rows: bool = False,
     split: str = "train",
     multi_label: bool | None = None,
+    labels_from: Literal["column", "file", "folder"] = "column",
     sample_weight: Sequence[float] | None = None,
 ) -> Dataset:
     """Return labelled texts in whatever form the user has them.
 
-    The data are a `Dataset`; a file (see `read_dataset`); "starter", which means the `split` of the starter data; with `labels`, any
+    The data are a `Dataset`; a file, or a list of paths (see `read_dataset`); "starter", which means the `split` of the starter data; with `labels`, any
     sequence of strings (list, NumPy array, pandas Series); or without, a table of any library (such as a DataFrame), records, or pairs
     (see `two_columns`). Labels are strings, or booleans and numbers, which become strings as JSON writes them (1 and 1.0: "1", True:
     "true"). In multi-label data, each is a list of them, or a string with `|` between them. Rows without text and label are left out,
@@ -161,10 +164,15 @@ def as_dataset(
                 raise RetvecLiteError("This Dataset has one label a text. Make it with multi_label=True.")
             _check_dataset(data)
             return data if sample_weight is None else weighted(data, sample_weight)
-        if isinstance(data, (str, os.PathLike)):
-            path = starter_file(split) if os.fspath(data) == STARTER else data
+        if (names := names_of_files(data)) is not None:
             found = read_dataset(
-                path, text_column, label_column, multi_label, delimiter=delimiter, skip_bad_rows=skip_bad_rows
+                [starter_file(split)] if names == (STARTER,) else names,
+                text_column,
+                label_column,
+                multi_label,
+                delimiter=delimiter,
+                skip_bad_rows=skip_bad_rows,
+                labels_from=labels_from,
             )
             return found if sample_weight is None else weighted(found, sample_weight)
     _check_columns(text_column, label_column)
@@ -172,33 +180,36 @@ def as_dataset(
     rows = [_Row(row, row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
     names = ("text", "label") if labels is not None else (text_column, label_column)
     origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(skip_bad_rows)
-    return _checked(origin, rows, bool(multi_label), skipped, sample_weight)
+    return _checked(IN_MEMORY, [(origin, rows)], bool(multi_label), skipped, sample_weight)
 
 
 @checked
 def read_dataset(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     text_column: str = "text",
     label_column: str = "label",
     multi_label: bool | None = None,
     *,
     delimiter: str | None = None,
     skip_bad_rows: bool = False,
+    labels_from: Literal["column", "file", "folder"] = "column",
 ) -> Dataset:
-    r"""Read a labelled file; its suffix decides the format.
+    r"""Read a labelled file, or several; the suffix decides the format.
 
     `.csv` and `.tsv` have a header row and are quoted as RFC 4180 says. `.jsonl`, `.ndjson` and `.json` hold one JSON object a line,
     or an array of them; a label may be a string, a boolean or a number. `.parquet` needs pyarrow. All but Parquet may be packed
     (`.csv.gz`). Text is UTF-8, or what a byte order mark says. Rows without text and label are left out.
 
     Args:
-        path: the file.
+        path: the file; a folder, with all data files in it; a pattern such as "data/*.csv"; or a list of these.
         text_column: column of the texts in a file or table.
         label_column: column of the labels in a file or table.
         multi_label: a text may have several labels, separated by | (in JSON, Parquet and Python also a list), or none;
             --no-multi-label (False): | is part of a label (default: one label, without | where a classifier is trained).
         delimiter: between the cells of a CSV or TSV file, such as ; or tab (default: the one of , ; | and tab that fits the header).
         skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them (default: they are an error).
+        labels_from: what says the label of a text: a column of its file, the name of the file (delivery.csv), or the name of its folder
+            (delivery/march.csv); for the latter two also .txt files, with a text a line.
 
     Raises:
         RetvecLiteError: names the file, the line and what is wrong with it.
@@ -211,16 +222,25 @@ def read_dataset(
         >>> data.labels, data.left_out
         (('delivery', 'greeting'), ('1 empty row skipped.',))
     """
-    file = Path(path)
-    check_suffix(file, LABELLED, "a labelled file")
     _check_columns(text_column, label_column)
-    columns, skipped = (text_column, label_column), Skipped(skip_bad_rows)
-    with explained(file), Rows(file, columns, delimiter=delimiter, skipped=skipped) as rows:
-        found: list[_Row] = []
-        for place, fields in rows:
-            number = len(found) + skipped.empty + skipped.count
-            found.append(_Row(number, place, *(present(fields[column]) for column in columns)))
-    return _checked(_Origin(file, columns, rows.unit), found, bool(multi_label), skipped)
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    has_column, skipped = labels_from == "column", Skipped(skip_bad_rows)
+    suffixes = LABELLED if has_column else (*LABELLED, TEXT_SUFFIX)
+    parts, before = [], 0
+    for file in data_files(given, suffixes, "a labelled file"):
+        label = None if has_column else label_in_name(file, labels_from)
+        columns = (text_column, label_column if label is None else label)
+        with explained(file), Rows(file, columns[: 1 + has_column], delimiter=delimiter, skipped=skipped) as rows:
+            found: list[_Row] = []
+            for place, fields in rows:
+                text = present(fields[text_column])
+                last = present(fields[label_column]) if label is None else None if _is_missing(text) else label
+                number = before + len(found) + skipped.empty + skipped.count
+                found.append(_Row(number, place, text, last))
+        before += len(found)
+        parts.append((_Origin(file, columns, rows.unit), found))
+    others = f" and {len(given) - 1} more" if len(given) > 1 else ""
+    return _checked(Path(f"{os.fspath(given[0])}{others}"), parts, bool(multi_label), skipped)
 
 
 def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
@@ -323,15 +343,16 @@ def _check_dataset(dataset: Dataset) -> None:
 
 
 def _checked(
-    origin: _Origin,
-    rows: Sequence[_Row],
+    path: Path,
+    parts: Sequence[tuple[_Origin, Sequence[_Row]]],
     multi_label: bool,
     skipped: Skipped,
     weights: Sequence[float] | None = None,
 ) -> Dataset:
     """Return the rows as a dataset; refuse what cannot be meant as a text or a label, unless bad rows are skipped."""
     texts, labels, kept = [], [], []
-    for number, row in enumerate(rows):
+    everything = [(origin, rows, row) for origin, rows in parts for row in rows]
+    for number, (origin, rows, row) in enumerate(everything):
         if _is_missing(row.text) and _is_missing(row.label):
             skipped.empty += 1
             continue
@@ -351,20 +372,14 @@ def _checked(
         labels.append(label)
         kept.append(number)
     if not texts:
-        raise RetvecLiteError(" ".join([f"There are no rows in {origin.path}.", *skipped.sentences()]))
-    numbers = tuple(rows[place].number for place in kept)
-    dataset = Dataset(
-        tuple(texts),
-        tuple(labels),
-        origin.path,
-        multi_label,
-        skipped.sentences(),
-        rows=() if numbers == tuple(range(len(texts))) else numbers,
-    )
+        raise RetvecLiteError(" ".join([f"There are no rows in {path}.", *skipped.sentences()]))
+    numbers = tuple(everything[place][2].number for place in kept)
+    numbers = () if numbers == tuple(range(len(texts))) else numbers
+    dataset = Dataset(tuple(texts), tuple(labels), path, multi_label, skipped.sentences(), rows=numbers)
     if weights is None:
         return dataset
     given = list(weights)
-    return weighted(dataset, [given[number] for number in kept] if len(given) == len(rows) else given)
+    return weighted(dataset, [given[number] for number in kept] if len(given) == len(everything) else given)
 
 
 def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) -> str:

@@ -145,7 +145,7 @@ def lean(threshold: float, keep: float, answers: float, decision: Decision, labe
         return threshold
     chance = 1.0 / labels
     common = (chance + (1.0 - chance) * _ABOVE_CHANCE) / chance**decision.unknown_power
-    leant = threshold**credible * min(threshold, common) ** (1.0 - credible)
+    leant = float(threshold**credible * min(threshold, common) ** (1.0 - credible))
     return max(math.floor(leant * _STEPS) / _STEPS, 1 / _STEPS)
 
 

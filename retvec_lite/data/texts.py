@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from retvec_lite.arguments import checked
 from retvec_lite.data.lines import Skipped, explained, marked, open_lines
-from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, missing_column, text_rows
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, format_of, missing_column, text_rows
 from retvec_lite.errors import RetvecLiteError, reason, shown
 
 _STEP: Final = 256
@@ -202,6 +202,10 @@ def _from_rows(data: Any, columns: tuple[str, str], place: object) -> tuple[list
         return [row.get(columns[0]) for row in rows], [row.get(columns[1]) for row in rows]
     if all(isinstance(row, tuple | list) and len(row) == 2 for row in rows):
         return [text for text, _ in rows], [label for _, label in rows]
+    if rows and all(isinstance(row, str) and format_of(Path(row))[0] in LABELLED for row in rows):
+        raise RetvecLiteError(
+            f"Strings in a list are texts. For files, pass a pattern or a folder, or paths: [pathlib.Path({rows[0]!r}), ...]."
+        )
     raise RetvecLiteError(_FORMS)
 
 

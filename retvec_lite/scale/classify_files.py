@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import glob
 import io
 import json
 import math
@@ -25,10 +24,9 @@ from retvec_lite.data.rows import (
     PARQUET,
     TEXT_SUFFIX,
     Rows,
-    check_suffix,
-    endings,
     format_of,
 )
+from retvec_lite.data.sources import data_files
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_file, require_writable
 from retvec_lite.runtime.pool import check_count
@@ -143,7 +141,9 @@ def classify_files(
         )
     require_writable(output, force)
     workers = None if workers is None else check_count("workers", workers)
-    sources = _sources([inputs] if isinstance(inputs, str | os.PathLike) else inputs, output)
+    sources = data_files([inputs] if isinstance(inputs, str | os.PathLike) else inputs, _SUFFIXES)
+    if same := next((file for file in sources if os.path.realpath(file) == os.path.realpath(output)), None):
+        raise RetvecLiteError(f"{same} is an input, too. Choose another output.")
     classify = BatchClassifier(
         model, reject=reject, workers=workers, runtime=runtime, isolated=isolated, languages=languages
     )
@@ -169,44 +169,6 @@ def classify_files(
             report(_WHAT, min(position // 1000, size), size)
     seconds = time.perf_counter() - began
     return FilesReport(output, count, skipped.count, skipped.sentences(), seconds, classify.classifier.workers)
-
-
-def _sources(inputs: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
-    """Return the files that paths, patterns and folders name, in their order, none twice.
-
-    Raises:
-        RetvecLiteError: for a file that is missing, of another format or the output, a pattern or folder without files.
-    """
-    found: dict[str, Path] = {}
-    for given in inputs:
-        if not isinstance(given, str | os.PathLike):
-            raise RetvecLiteError(f"The name of a file must be a string or a path, not {given!r:.40}.")
-        name = os.fspath(given)
-        if os.path.isdir(name):
-            files = sorted(path for path in Path(name).rglob("*") if path.is_file() and _is_data(path, Path(name)))
-            if not files:
-                raise RetvecLiteError(f"The folder {name} has no file whose name ends in {endings(_SUFFIXES)}.")
-        elif glob.has_magic(name) and not os.path.lexists(name):
-            files = [path for path in map(Path, sorted(glob.glob(name, recursive=True))) if not path.is_dir()]
-            if not files:
-                raise RetvecLiteError(f"No file matches {name}.")
-        else:
-            files = [Path(name)]
-        for file in files:
-            check_suffix(file, _SUFFIXES, "an input file")
-            real = os.path.realpath(file)
-            if real == os.path.realpath(output):
-                raise RetvecLiteError(f"{file} is an input, too. Choose another output.")
-            found.setdefault(real, file)
-    if not found:
-        raise RetvecLiteError("No input files.")
-    return list(found.values())
-
-
-def _is_data(path: Path, folder: Path) -> bool:
-    # Spark and others leave _SUCCESS, _temporary and .crc files beside their parts.
-    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
-    return not hidden and format_of(path)[0] in _SUFFIXES
 
 
 def _columns(source: Path, skipped: Skipped, reading: dict[str, Any]) -> Columns:

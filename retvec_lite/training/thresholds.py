@@ -191,7 +191,8 @@ def measure_usual_rates(
     probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision, **shares: Sequence[float]
 ) -> tuple[Rate, ...]:
     """Return what thresholds do to held-out texts as users write them, clean and with a few typos together, see `measure_rates`."""
-    return measure_rates(*_usual(probabilities, data, decision), data.labels, decision, **shares)
+    texts, expected, found = _usual(probabilities, data, decision)
+    return measure_rates(texts, expected, found, data.labels, decision, **shares)
 
 
 def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision) -> float:

@@ -32,13 +32,17 @@ def sized(found: Sequence[str]) -> EncoderConfig:
 
 
 def test_the_size_is_the_99th_percentile_in_eights() -> None:
-    found = ["7 " * n for n in [5] * 195 + [17] * 4 + [400]]
+    found = ["7 " * n for n in [5] * 195 + [25] * 4 + [400]]
     config = sized(found)
-    assert config.max_words == 24 and config.max_chars % 8 == 0 and config.max_chars >= 2 * 17
-    assert sized(["w"]).max_words == 8
-    assert sized([" "]).max_words == 8
+    assert config.max_words == 32 and config.max_chars % 8 == 0 and config.max_chars >= 2 * 25
     long = sized(["wv" * 2_500] * 3)
     assert (long.max_words, long.max_chars) == (256, 4096), "longer texts are read in windows"
+
+
+@pytest.mark.parametrize("found", [["w"], [" "], ["lights on", "wake me", "play jazz"] * 500])
+def test_short_examples_leave_room_for_sentences(found: list[str]) -> None:
+    config = sized(found)
+    assert config.max_words == 24 and config.max_chars >= 24
 
 
 @pytest.mark.parametrize("length", [3, 12, 30])

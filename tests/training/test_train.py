@@ -27,7 +27,7 @@ from retvec_lite.training.train import Outcome
 def test_the_model_carries_its_facts(trained: Outcome) -> None:
     model, facts = trained.model, trained.model.training
     assert model.labels == tuple(sorted(WORDS)) and model.head.name == "pool"
-    assert model.encoder.max_words == 16 and model.encoder.word_length == 16
+    assert model.encoder.max_words == 24 and model.encoder.word_length == 16
     assert dict(model.embedding) == {"name": "random", "card": random_embedding().card}
     assert (facts["training_texts"], facts["validation_texts"], facts["data"]) == (120, 40, "tiny.csv")
     assert facts["folds"] == 0 and set(facts["factors"]) == {"linear", "network"} and model.ngrams is not None

@@ -1,0 +1,96 @@
+"""Which files are meant: by paths, patterns and folders."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from retvec_lite.data.rows import check_suffix, endings, format_of
+from retvec_lite.errors import RetvecLiteError
+
+_CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage")
+
+_ADDRESS: Final = re.compile(r"\w[\w+.-]+:/+", re.ASCII)
+"""How an address begins; one letter before the colon is a disk of Windows."""
+
+
+def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
+    """Return the paths that data are if they are one, or a list of path objects; strings in a list are texts.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from retvec_lite.data.sources import names_of_files
+        >>> names_of_files("a.csv"), names_of_files(["a text"])
+        (('a.csv',), None)
+    """
+    if isinstance(data, str | os.PathLike):
+        return (data,)
+    is_paths = isinstance(data, list | tuple) and data and all(isinstance(name, os.PathLike) for name in data)
+    return data if is_paths else None
+
+
+def data_files(
+    inputs: Iterable[str | os.PathLike[str]], suffixes: Sequence[str], what: str = "an input file"
+) -> list[Path]:
+    """Return the files of some formats that paths, patterns and folders name, in their order, none twice.
+
+    Raises:
+        RetvecLiteError: for the name of a file of another format, an address, a pattern or folder without files, or the folder of a
+            classifier.
+    """
+    found: dict[str, Path] = {}
+    for given in inputs:
+        if not isinstance(given, str | os.PathLike):
+            raise RetvecLiteError(f"The name of a file must be a string or a path, not {given!r:.40}.")
+        name = os.fspath(given)
+        if _ADDRESS.match(name) and not os.path.lexists(name):
+            raise RetvecLiteError(f"{name} is an address, and files are read from disk: download it first.")
+        if os.path.isdir(name):
+            files = _in_folder(Path(name), suffixes)
+        elif glob.has_magic(name) and not os.path.lexists(name):
+            files = [path for path in map(Path, sorted(glob.glob(name, recursive=True))) if not path.is_dir()]
+            if not files:
+                raise RetvecLiteError(f"No file matches {name}.")
+        else:
+            files = [Path(name)]
+        for file in files:
+            if file.suffix in _CLASSIFIERS:
+                raise RetvecLiteError(f"{file} is a classifier, where data belong: name a file with texts.")
+            check_suffix(file, suffixes, what)
+            found.setdefault(os.path.realpath(file), file)
+    if not found:
+        raise RetvecLiteError("No input files.")
+    return list(found.values())
+
+
+def label_in_name(file: Path, kind: str) -> str:
+    """Return the label that a file says by its name, without endings, or else by that of its "folder".
+
+    Example:
+        >>> from pathlib import Path
+        >>> from retvec_lite.data.sources import label_in_name
+        >>> label_in_name(Path("mails/delivery.csv.gz"), "file"), label_in_name(Path("mails/spam/1.txt"), "folder")
+        ('delivery', 'spam')
+    """
+    if kind == "folder":
+        return Path(os.path.abspath(file)).parent.name
+    return Path(file.stem).stem if format_of(file)[1] else file.stem
+
+
+def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:
+    if classifier := next((path for path in sorted(folder.glob("*")) if path.suffix in _CLASSIFIERS), None):
+        raise RetvecLiteError(
+            f"{folder} is the folder of a classifier ({classifier.name}), where data belong: name a file with texts."
+        )
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and _is_data(path, folder, suffixes))
+    if not files:
+        raise RetvecLiteError(f"The folder {folder} has no file whose name ends in {endings(suffixes)}.")
+    return files
+
+
+def _is_data(path: Path, folder: Path, suffixes: Sequence[str]) -> bool:
+    # Spark and others leave _SUCCESS, _temporary and .crc files beside their parts.
+    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    return not hidden and format_of(path)[0] in suffixes
