@@ -330,6 +330,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         "tensors": _tensors(classifier),
         **({} if classifier.meaning is None else {"meaning": classifier.meaning.to_dict()}),
         **_languages(classifier),
+        **_origin(classifier),
         **classifier.decision.entry(),
     }
 
@@ -339,6 +340,23 @@ def _languages(classifier: TrainedModel) -> dict[str, list[str]]:
     known = classifier.training.get("meaning", {})
     tags = dict.fromkeys([known.get("language"), *known.get("languages", {})])
     return {"languages": list(tags)} if classifier.meaning and len(tags) > 1 else {}
+
+
+def _origin(classifier: TrainedModel) -> dict[str, dict[str, Any]]:
+    """Return where a classifier came from; nothing for one of earlier releases, which do not know. `file_sizes` counts its bytes."""
+    facts = classifier.training
+    if "data_hash" not in facts:
+        return {}
+    found = {
+        "data": facts["data_hash"],
+        "day": facts.get("trained_on"),
+        "texts": facts.get("training_texts"),
+        "seed": facts.get("options", {}).get("seed"),
+        "accuracy": facts.get("validation", {}).get("0", {}).get("accuracy"),
+    }
+    if found["accuracy"] is not None:
+        found["accuracy"] = round(found["accuracy"], 4)
+    return {"trained": {name: value for name, value in found.items() if value is not None}}
 
 
 def _tensors(classifier: TrainedModel) -> dict[str, str]:

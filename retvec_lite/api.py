@@ -3,10 +3,12 @@
 Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
+import contextlib
 import dataclasses
 import inspect
 import os
 from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retvec_lite.arguments import checked, takes
@@ -20,12 +22,12 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room, require_writable
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.weight_files import Embedding, load_trained_model
+from retvec_lite.model.weight_files import Embedding, TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
 from retvec_lite.runtime.interpreters import silent_standard_error
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.trained import OWNED_FILES
-from retvec_lite.training.request import REJECT_AT, read_request
+from retvec_lite.trained import OWNED_FILES, SAVED_FILES
+from retvec_lite.training.request import REJECT_AT, is_made_from, read_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -95,7 +97,8 @@ def train(
         reject_at: share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more.
         unknown_label: label in the data of the texts that belong to no other label: never an answer.
         seed: seed of everything random.
-        out: folder for the trained classifier, checked before the training begins.
+        out: folder for the trained classifier, checked before the training begins. One that this release made from the same texts, labels
+            and options is left as it is, and loaded.
         force: replace an earlier classifier in that folder.
         progress: a callback (what, done, total), or True for bars on standard error; where that is no terminal, as in a
             notebook, a line now and then. A sentence to tell comes as (sentence, 0, 0).
@@ -113,10 +116,16 @@ def train(
         ('alarm', 'delivery')
     """
     given = locals()
-    if out is not None:
+    earlier = _saved(out)
+    if out is not None and earlier is None:
         refuse_existing_folder(out, force)
     request = read_request(given)
     if out is not None:
+        if earlier and is_made_from(earlier, request):
+            with watched(progress) as report:
+                report(f"Nothing changed: {os.fspath(out)} was made from these data and options.", 0, 0)
+            return Classifier(earlier)
+        refuse_existing_folder(out, force)
         require_room(out, _ROOM)
     from retvec_lite.training.train import fit_classifier
 
@@ -128,6 +137,15 @@ def train(
             classifier = Classifier(*fit_classifier(request, progress=report))
             classifier.write(place)
         return classifier
+
+
+def _saved(folder: str | os.PathLike[str] | None) -> TrainedModel | None:
+    """Return the classifier in a folder with all that a training writes; None where there is none, or a damaged one."""
+    if folder is None or not all((Path(folder) / name).is_file() for name in SAVED_FILES):
+        return None
+    with contextlib.suppress(RetvecLiteError):
+        return load_trained_model(folder)
+    return None
 
 
 @checked

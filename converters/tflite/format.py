@@ -273,6 +273,7 @@ class Info:
             ("embedding", f"{facts.get('embedding')}{tuned}"),
             ("oldest runtime", describe_oldest_runtime(facts)),
             ("created by", str(facts.get("created_by"))),
+            *((f"trained: {name}", str(value)) for name, value in facts.get("trained", {}).items()),
             ("labels", f"{len(facts['labels'])}: {', '.join(facts['labels'])}"),
         ]
         encoder = [(key, json.dumps(value)) for key, value in facts["encoder"].items()]

@@ -46,7 +46,9 @@ def run_train(args: argparse.Namespace) -> int:
     print(classifier)
     if plot:
         classifier.plot_learning_curve(plot, force=args.force)
-    print(f"Written to {args.out}. Next: retvec-lite export {args.out} --out dist")
+    # What was held out is known right after a training alone.
+    done = "Written to" if classifier.held_out else "Nothing changed in"
+    print(f"{done} {args.out}. Next: retvec-lite export {args.out} --out dist")
     return 0
 
 

@@ -53,6 +53,9 @@ _MARKS: Final = (
 _OF_AN_OUTPUT: Final = 12
 """Bytes of the scale and the zero point of each output of a matrix of integers in a .tflite."""
 
+_ORIGIN: Final = 160
+"""Bytes of what a file says of its training: data, day, texts, seed and accuracy."""
+
 Shapes = Mapping[str, tuple[int, ...]]
 """Weight by name -> its shape."""
 
@@ -136,7 +139,7 @@ def _around(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[
     sizes = _graph_sizes()[file]
     parts = parts_of(file, shapes, encoder, labels)
     total = sum(count * sizes[scope][part] for scope, counts in parts.items() for part, count in counts.items())
-    return math.ceil(total) + text_bytes(file, labels, decision)
+    return math.ceil(total) + _ORIGIN + text_bytes(file, labels, decision)
 
 
 @functools.cache

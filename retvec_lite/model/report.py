@@ -1,7 +1,7 @@
 """What a trained or exported folder says of itself: `report.json`, and `README.md`, the model card, which is made from the JSON alone.
 
 The card has the form that model hubs read (https://huggingface.co/docs/hub/model-cards), with YAML in front. The same classifier gives
-the same bytes: no dates, no durations, no paths.
+the same bytes: no date but the day of its training, no durations, no paths.
 """
 
 import json
@@ -184,6 +184,10 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
         f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} others for validation"
     )
     lines = [f"{facts.get('training_texts', 0):,} texts of {_code(data)}, {way}, mistyped on purpose while training."]
+    if "data_hash" in facts:
+        lines.append(
+            f"Hash of texts and labels: {_code(facts['data_hash'])}; trained on {facts.get('trained_on', 'an unknown day')}."
+        )
     if facts.get("unlabelled_texts"):
         lines.append(f"{facts['unlabelled_texts']:,} texts without labels were learned from as well.")
     # They quote texts, which may be private.
@@ -373,6 +377,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "created_by": TEXT,
     "data": TEXT,
     "doubtful": COUNT,
+    "data_hash": TEXT,
     "epochs": either(COUNT, NOTHING),
     "estimated_bytes": mapped(COUNT),
     "fine_tuned_embedding": FLAG,
@@ -393,10 +398,12 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,
     "texts_in_windows": SHARE,
+    "trained_on": TEXT,
     "training_texts": COUNT,
     "unlabelled_texts": COUNT,
     "validation": _BY_RATE,
     "validation_texts": COUNT,
+    "versions": mapped(TEXT),
     "warnings": listed(TEXT),
     "weakest": listed(_WEAK),
 }  # fmt: skip

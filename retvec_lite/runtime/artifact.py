@@ -16,7 +16,20 @@ from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, reason, shown
 from retvec_lite.foreign import require_size
-from retvec_lite.json_text import COUNT, FLAG, NOTHING, TEXT, Kind, check_fields, either, listed, mapped, parse_json
+from retvec_lite.json_text import (
+    COUNT,
+    FLAG,
+    NOTHING,
+    SHARE,
+    TEXT,
+    Kind,
+    check_fields,
+    either,
+    listed,
+    mapped,
+    parse_json,
+    structured,
+)
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.hub import fetch, is_on_hub
@@ -52,6 +65,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "oldest_runtime": mapped(TEXT),
     "recipe": TEXT,
     "tensors": either(mapped(TEXT), NOTHING),
+    "trained": structured({"data": TEXT, "day": TEXT, "texts": COUNT, "seed": COUNT, "accuracy": SHARE}),
 }
 """What the metadata of a file are, beside labels and settings. Files of earlier releases have fewer."""
 

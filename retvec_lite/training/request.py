@@ -1,6 +1,8 @@
 """What a training is asked for: options, checked, and what they name, read and checked before any work is done."""
 
 import dataclasses
+import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,10 +13,12 @@ import numpy as np
 from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.labels import ClassWeights, choose_class_weights
+from retvec_lite.data.origin import data_hash
 from retvec_lite.data.warnings import check_single, check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
-from retvec_lite.model.weight_files import Embedding, choose_embedding
+from retvec_lite.model.report import CREATED_BY
+from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
 
 REJECT_AT: Final = 0.99
 
@@ -23,6 +27,9 @@ _AUTO, _NONE = "auto", "none"
 
 _NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
 """What is meant as a share and is none."""
+
+_PLAIN: Final = ("head", "ngram_kb", "max_kb", "epochs", "typo_rate", "reject_at", "unknown_label", "seed")
+"""Options that are used as they were given."""
 
 _INTEGERS: Final = {"ngram_kb": (0, 100_000), "max_kb": (100, 100_000), "epochs": (1, None), "seed": (0, 2**31 - 1)}
 """Option -> the least and the largest integer that it may be."""
@@ -62,6 +69,32 @@ class Request:
     unknown_label: str | None
     seed: int
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options, JSON-ready; hashes stand for data and files. With the training texts and the release, they decide the classifier."""
+        held_out = self.validation
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "validation": data_hash(held_out) if isinstance(held_out, Dataset) else held_out,
+            "embedding": self.embedding.digest if self.embedding else None,
+            "class_weights": self.class_weights
+            if isinstance(self.class_weights, str | None)
+            else dict(self.class_weights),
+            "meanings": [file if isinstance(file, str) else _hash(file) for file in self.meanings],
+            "languages": [_hash(file) for file in self.languages],
+        }
+
+
+def _hash(file: MeaningFile) -> str:
+    """Return the tag of a file's language, and 16 hexadecimal digits for what it says."""
+    parts = (
+        "\n".join(file.words).encode(),
+        file.codes.tobytes(),
+        file.codebooks.tobytes(),
+        repr(file.translations).encode(),
+    )
+    return f"{file.language}-{hashlib.sha256(b''.join(parts)).hexdigest()[:16]}"
+
 
 def read_request(given: Mapping[str, Any]) -> Request:
     """Check the arguments of `retvec_lite.train` by name, and read what they name.
@@ -90,7 +123,6 @@ def read_request(given: Mapping[str, Any]) -> Request:
         )
     _check_rejection(training, options["reject_at"], options["unknown_label"])
     weights = options["class_weights"]
-    asked = ("head", "meaning", "ngram_kb", "max_kb", "epochs", "typo_rate", "reject_at", "unknown_label", "seed")
     return Request(
         training=training,
         validation=validation,
@@ -99,8 +131,16 @@ def read_request(given: Mapping[str, Any]) -> Request:
         warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None),
         meanings=_read_meanings(options["meaning"], options["ngram_kb"]),
         languages=[language_file(name) for name in options["languages"] or ()],
-        **{name: options[name] for name in asked},
+        meaning=options["meaning"],
+        **{name: options[name] for name in _PLAIN},
     )
+
+
+def is_made_from(model: TrainedModel, request: Request) -> bool:
+    """Return whether this release trained a classifier on the same texts and labels with the same options."""
+    asked = json.loads(json.dumps(request.options))
+    facts = {"created_by": CREATED_BY, "data_hash": data_hash(request.training), "options": asked}
+    return all(model.training.get(name) == fact for name, fact in facts.items())
 
 
 def check_options(given: Mapping[str, Any]) -> None:

@@ -32,12 +32,14 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, undivided
 from retvec_lite.data.dataset import Dataset, split_rows
 from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import check_answers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
@@ -61,7 +63,6 @@ from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
 from retvec_lite.verdict import NEXT, verdict
-from retvec_lite.version import __version__
 
 _FOLDS: Final = 3
 _SENTENCE_VECTOR: Final = 64
@@ -86,6 +87,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.max_kb`, or a loss that
             is no longer finite.
     """
+    day = today()
     plan, tested = make_plan(request, settings, progress)
     data = plan.data
     stack = fit_parts(plan, progress)
@@ -95,9 +97,13 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     rows = tuple(request.training.rows[place] if request.training.rows else place for place in tested.rows)
     held_out = HeldOut(tested.texts, rows, data.labels, probabilities)
     facts: dict[str, Any] = {
-        "created_by": f"retvec-lite {__version__}",
+        "created_by": CREATED_BY,
         "data": request.training.path.name,
         "copies": count_copies(request.training.groups),
+        "data_hash": data_hash(request.training),
+        "trained_on": day,
+        "versions": versions(),
+        "options": request.options,
         "training_texts": len(data.clean),
         "validation_texts": len(data.held_out.truth),
         "warnings": request.warnings,
