@@ -3,11 +3,12 @@
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, did_you_mean
 from retvec_lite.runtime import NOT_BUILT, is_built
 from retvec_lite.version import __version__
 
@@ -46,6 +47,19 @@ USAGE_ERROR: Final = 2
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """What a shell reports for a program that SIGPIPE ended."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in a line, and what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"unrecognized arguments: (?:.* )?(--?[^ =]+)", message)
+        choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        if unknown:
+            message += f".{did_you_mean(unknown[1], self._option_string_actions)}"
+        elif choice:
+            message += f".{did_you_mean(choice[1], re.findall(r'[^ ,]+', choice[2].replace(chr(39), '')))}"
+        sys.exit(_fail(f"{message.removesuffix('.')}{'' if message.endswith('?') else '.'} See {self.prog} --help."))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,7 +109,7 @@ def _run(arguments: list[str]) -> int:
         raise AssertionError("unreachable: a command is required")
     declare, run = find_command(name)
     help_text = COMMANDS[name]
-    parser = argparse.ArgumentParser(prog=f"retvec-lite {name}", description=f"{help_text[0].upper()}{help_text[1:]}.")
+    parser = _Parser(prog=f"retvec-lite {name}", description=f"{help_text[0].upper()}{help_text[1:]}.")
     declare(parser)
     # Intermixed: `classify MODEL --top 3 TEXT` is what people type.
     return run(parser.parse_intermixed_args(arguments[1:]))
@@ -109,7 +123,7 @@ def find_command(name: str) -> tuple[Callable[[argparse.ArgumentParser], None], 
 
 
 def _overview() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="retvec-lite",
         description="Typo-proof text classifiers in one small file.",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # the version may have two lines

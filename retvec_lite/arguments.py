@@ -8,10 +8,10 @@ import numbers
 import os
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
-from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.errors import RetvecLiteError, did_you_mean, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,11 +58,24 @@ def checked(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
+        for name, value in bind(function.__name__, signature, args, kwargs).items():
             check(name, value, kinds[name])
         return function(*args, **kwargs)
 
     return cast(Function, call)
+
+
+def bind(
+    function: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the arguments of a call by name; raises TypeError for a call that does not fit, with the name that may have been meant."""
+    for name in kwargs:
+        if name not in signature.parameters:
+            raise TypeError(f"{function} has no argument {name}.{did_you_mean(name, signature.parameters)}")
+    try:
+        return signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        raise TypeError(f"{function}: {error}.") from None
 
 
 def takes(source: Callable[..., Any], *names: str) -> Callable[[Function], Function]:

@@ -1,5 +1,7 @@
 """The one exception that users should see, and how it quotes others."""
 
+import difflib
+from collections.abc import Iterable
 from typing import Final
 
 
@@ -25,6 +27,18 @@ class SystematicError(RetvecLiteError):
 def reason(error: object) -> str:
     """Return what is wrong, which may span several lines, in one line without a full stop."""
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return the question to ask behind an error about a name that does not exist, with a space in front; nothing where none is like it.
+
+    Example:
+        >>> from retvec_lite.errors import did_you_mean
+        >>> did_you_mean("epoch", ["head", "epochs"])
+        ' Did you mean epochs?'
+    """
+    near = difflib.get_close_matches(word, list(names), 1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 _SHOWN: Final = 60

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retvec_lite.api import train
+from retvec_lite.arguments import bind
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import READING
 from retvec_lite.data.labels import cell_of, label_of, split_labels
@@ -59,10 +60,9 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     """
 
     def __init__(self, **options: Any) -> None:
-        given = inspect.signature(type(self)).bind(**options)
-        given.apply_defaults()
-        for name, value in given.arguments.items():
-            setattr(self, name, value)
+        given = bind(type(self).__name__, inspect.signature(type(self)), (), options)
+        for parameter in _OPTIONS:
+            setattr(self, parameter.name, given.get(parameter.name, parameter.default))
 
     # What scikit-learn, `help` and editors read.
     __init__.__signature__ = inspect.Signature([_SELF, *_OPTIONS])  # type: ignore[attr-defined]

@@ -171,3 +171,21 @@ def test_what_an_annotation_allows_passes() -> None:
             call(**{name: wrong})
     with pytest.raises(TypeError, match="nothing"):
         call(nothing=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rl.train("a.csv", epoch=3), "train has no argument epoch. Did you mean epochs?"),
+        (lambda: rl.train("a.csv", class_weight="balanced"), "train has no argument class_weight. Did you mean class_weights?"),
+        (lambda: rl.read_dataset("a.csv", text_col="x"), "read_dataset has no argument text_col. Did you mean text_column?"),
+        (lambda: rl.load("language", thread=3), "load has no argument thread. Did you mean num_threads?"),
+        (lambda: rl.sklearn.RetvecClassifier(epoch=3), "RetvecClassifier has no argument epoch. Did you mean epochs?"),
+        (lambda: rl.train("a.csv", zzz=1), "train has no argument zzz."),
+        (rl.train, "train: missing a required argument: 'data'."),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_none_is_told_with_the_one_that_was_meant(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message

@@ -31,6 +31,13 @@ def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
     return data if is_paths else None
 
 
+def refuse_address(path: str | os.PathLike[str]) -> None:
+    """Raise RetvecLiteError for the address of something on a network."""
+    name = os.fspath(path)
+    if _ADDRESS.match(name) and not os.path.lexists(name):
+        raise RetvecLiteError(f"{name} is an address, and files are read from disk: download it first.")
+
+
 def data_files(
     inputs: Iterable[str | os.PathLike[str]], suffixes: Sequence[str], what: str = "an input file"
 ) -> list[Path]:
@@ -45,8 +52,7 @@ def data_files(
         if not isinstance(given, str | os.PathLike):
             raise RetvecLiteError(f"The name of a file must be a string or a path, not {given!r:.40}.")
         name = os.fspath(given)
-        if _ADDRESS.match(name) and not os.path.lexists(name):
-            raise RetvecLiteError(f"{name} is an address, and files are read from disk: download it first.")
+        refuse_address(name)
         if os.path.isdir(name):
             files = _in_folder(Path(name), suffixes)
         elif glob.has_magic(name) and not os.path.lexists(name):

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
 from retvec_lite.data.labels import check_labels
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
+from retvec_lite.data.sources import refuse_address
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, reason, shown
 from retvec_lite.foreign import require_size
@@ -213,11 +215,21 @@ def is_prebuilt(path: str | os.PathLike[str]) -> bool:
 
 
 def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
-    """Return the file that a path means: that of a classifier in the package for its name, the copy of one on the hub, or the path itself."""
+    """Return the file that a path means: that of a classifier in the package for its name, the copy of one on the hub, or the path itself.
+
+    Raises:
+        RetvecLiteError: for a model on the hub that cannot be fetched, another address, or a file of texts.
+    """
     if is_on_hub(path):
         return fetch(os.fspath(path))
     if not is_prebuilt(path):
-        return Path(path)
+        refuse_address(path)
+        place = Path(path)
+        if format_of(place)[0] in (*LABELLED, TEXT_SUFFIX) and place.is_file():
+            raise RetvecLiteError(
+                f"{place} holds texts, where a classifier belongs: `retvec-lite train {place} --out trained` makes one from labelled ones."
+            )
+        return place
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"
 
 

@@ -98,7 +98,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     held_out = HeldOut(tested.texts, rows, data.labels, probabilities)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
-        "data": request.training.path.name,
+        "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
         "copies": count_copies(request.training.groups),
         "data_hash": data_hash(request.training),
         "trained_on": day,

@@ -221,7 +221,36 @@ def test_help_of_every_command_is_light(command: str) -> None:
 )
 def test_bad_usage(main: Main, arguments: list[str]) -> None:
     code, _, errors = main(*arguments)
-    assert code == 2 and errors.startswith("usage: retvec-lite") and "error:" in errors
+    assert code == 2 and errors.startswith("retvec-lite: error: ") and errors.count("\n") == 1 and "--help" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["trian", "a.csv"], "train"),
+        (["train", "a.csv", "--out", "o", "--epochz", "3"], "--epochs"),
+        (["train", "a.csv", "--out", "o", "--class_weight=none"], "--class-weights"),
+        (["train", "a.csv", "--out", "o", "--head", "polo"], "pool"),
+        (["export", "trained", "--out", "o", "--recipe", "int88"], "int8"),
+        (["classify", "m", "hi", "--jsno"], "--json"),
+    ],
+)
+def test_what_was_meant_is_asked(main: Main, arguments: list[str], meant: str) -> None:
+    code, _, errors = main(*arguments)
+    assert code == 2 and f". Did you mean {meant}? See retvec-lite" in errors and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["texts.csv", "texts.TXT", "texts.jsonl.gz"])
+@pytest.mark.parametrize(
+    "command", [["classify", "{}", "hi"], ["info", "{}"], ["verify", "{}"], ["export", "{}", "--out", "d"]]
+)
+def test_texts_where_a_classifier_belongs(main: Main, tmp_path: Path, name: str, command: list[str]) -> None:
+    place = tmp_path / name
+    place.write_text("text,label\nhi,greet\n")
+    code, _, errors = main(*(part.format(place) for part in command))
+    assert code == 2 and f"{place} holds texts, where a classifier belongs: `retvec-lite train {place}" in errors
+    code, _, errors = main(*(part.format(f"https://example.com/{name}") for part in command))
+    assert code == 2 and f"https://example.com/{name} is an address" in errors
 
 
 @pytest.mark.parametrize("command", [["classify", "x"], ["info"], ["evaluate", "--data", "no.csv"]])
