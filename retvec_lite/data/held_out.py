@@ -16,9 +16,11 @@ class HeldOut:
         rows: row of each text in the training data, counted from 0; empty where the texts are from elsewhere.
         labels: in the order of the columns.
         probabilities: float32 `[texts, labels]`, by the share of mistyped words; 0.0 is the texts as they were given.
+        disguised: the same where the texts are disguised, or have an ending; None where the training disguised none.
     """
 
     dataset: Dataset
     rows: tuple[int, ...]
     labels: tuple[str, ...]
     probabilities: Mapping[float, Floats]
+    disguised: Floats | None = None

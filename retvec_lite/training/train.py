@@ -46,7 +46,7 @@ from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
-from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
+from retvec_lite.training.examples import DISGUISED, Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
     Translation,
@@ -93,9 +93,10 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     stack = fit_parts(plan, progress)
     judged = decide(stack.logits, data, request.reject_at, request.unknown_label)
     shapes = {name: value.shape for name, value in stack.weights.items()}
-    probabilities = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items() if rate >= 0}
+    answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
+    by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
     rows = tuple(request.training.rows[place] if request.training.rows else place for place in tested.rows)
-    held_out = HeldOut(tested.texts, rows, data.labels, probabilities)
+    held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED))
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder

@@ -1,0 +1,190 @@
+"""Charts of a page, as SVG. Classes of page.html colour them, in light, in the dark and on paper."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+from xml.etree.ElementTree import Element
+
+from retvec_lite.data.scores import Confusion
+from retvec_lite.report_page.elements import cut, element
+
+_WIDTH, _HEIGHT = 340, 230
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 12, 42
+"""Sizes of a chart, and of what surrounds its plot, in CSS pixels on a phone."""
+
+_CELL: Final = 27
+_NAMES: Final = 92
+_LETTERS: Final = 14
+"""Of a matrix: the size of a cell, of the space for labels, and how many letters of a label have room in it."""
+
+
+class Axis(NamedTuple):
+    """A linear axis from `low` to `high`, with ticks at some of its values, told by `told`."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[float]
+    told: Callable[[float], str]
+
+    def share(self, value: float) -> float:
+        """Return where a value lies, from 0 to 1."""
+        return (value - self.low) / (self.high - self.low)
+
+
+def shares(title: str, values: Iterable[float] = ()) -> Axis:
+    """Return an axis of shares, up to 100 %, that starts a little below the least of some values and says so; at 0 without any."""
+    low = max(0, math.floor(10 * min(values, default=0.0) - 0.2)) / 10
+    step = 0.25 if not low else 0.1 if low >= 0.5 else 0.2
+    ticks = [1 - place * step for place in range(round((1 - low) / step + 0.499) + 1) if 1 - place * step > low - 1e-9]
+    named = f"{title} (from {low:.0%})" if low else title
+    return Axis(named, low, 1.0, ticks, lambda value: f"{value:.0%}")
+
+
+def counts(title: str, most: float) -> Axis:
+    """Return an axis of counts from 0 to `most`, with two to five ticks at round values."""
+    size = 10 ** math.floor(math.log10(most))
+    step = next(step for step in (size / 5, size / 2, size, 2 * size) if most / step <= 5)
+    step = max(step, 1)
+    return Axis(
+        title, 0.0, most, [place * step for place in range(int(most / step) + 1)], lambda value: f"{value:,.0f}"
+    )
+
+
+class Chart:
+    """A plot with two axes, to draw on."""
+
+    def __init__(self, about: str, x: Axis, y: Axis) -> None:
+        """Draw the axes; `about` says what the picture shows to those who do not see it."""
+        self._x, self._y = x, y
+        self._drawn: list[Element] = []
+        self._about = about
+        right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+        for value in y.ticks:
+            place = self._place(x.low, value)[1]
+            self._draw("line", class_="grid", x1=_LEFT, x2=right, y1=place, y2=place)
+            self._text(y.told(value), _LEFT - 6, float(place) + 4, text_anchor="end")
+        for value in x.ticks:
+            place = self._place(value, y.low)[0]
+            self._draw("line", class_="tick", x1=place, x2=place, y1=bottom, y2=bottom + 4)
+            self._text(x.told(value), float(place), bottom + 16, text_anchor="middle")
+        self._text(x.title, (_LEFT + right) / 2, _HEIGHT - 6, text_anchor="middle", class_="axis")
+
+    def line(self, points: Iterable[tuple[float, float]], kind: str) -> None:
+        """Draw a line through points; `kind` is a class of it."""
+        self._draw("polyline", class_=kind, points=" ".join(",".join(self._place(*point)) for point in points))
+
+    def dot(self, x: float, y: float, told: str, radius: float = 4.0, kind: str = "dot") -> None:
+        """Draw a dot, which tells something where a pointer rests on it."""
+        cx, cy = self._place(x, y)
+        self._drawn.append(element("circle", element("title", told), class_=kind, cx=cx, cy=cy, r=f"{radius:.1f}"))
+
+    def note(self, x: float, y: float, told: str, anchor: str = "start", above: float = 6) -> None:
+        """Write a few words `above` a place of the plot."""
+        left, top = map(float, self._place(x, y))
+        self._text(told, left, top - above, text_anchor=anchor)
+
+    def element(self) -> Element:
+        """Return the picture, and over it the name of the vertical axis."""
+        picture = element(
+            "svg", *self._drawn, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", width=_WIDTH, role="img", aria_label=self._about
+        )
+        return element("div", element("div", self._y.title, class_="axis"), picture, class_="chart")
+
+    def _place(self, x: float, y: float) -> tuple[str, str]:
+        across = _LEFT + self._x.share(x) * (_WIDTH - _LEFT - _RIGHT)
+        down = _TOP + (1 - self._y.share(y)) * (_HEIGHT - _TOP - _BOTTOM)
+        return f"{across:.1f}", f"{down:.1f}"
+
+    def _draw(self, name: str, **attributes: object) -> None:
+        self._drawn.append(element(name, **attributes))
+
+    def _text(self, text: str, x: float, y: float, **attributes: object) -> None:
+        self._drawn.append(element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", **attributes))
+
+
+def bar(share: float, told: str) -> Element:
+    """Return a bar of a share of its width."""
+    track, fill = (
+        element("rect", class_=name, width=f"{width:.2%}", height=8, rx=2)
+        for name, width in (("track", 1.0), ("fill", share))
+    )
+    return element("svg", track, fill, class_="bar", width="100%", height=8, role="img", aria_label=told)
+
+
+def matrix(labels: Sequence[str], texts: Sequence[int], confusions: Sequence[Confusion], is_part: bool) -> Element:
+    """Return a table of colours: a row for each label with its texts, by what they were taken for.
+
+    Where the labels are a part of all, a last column counts the texts that were taken for others.
+    """
+    number = {label: place for place, label in enumerate(labels)}
+    size = len(labels)
+    table = [[0] * (size + is_part) for _ in labels]
+    wrong = [0] * size
+    for row in confusions:
+        if row.expected in number:
+            wrong[number[row.expected]] += row.texts
+            column = number.get(row.predicted, size)
+            table[number[row.expected]][column] += row.texts
+    for place, count in enumerate(texts):
+        table[place][place] = count - wrong[place]
+    drawn = []
+    for column, name in enumerate([*labels, *(["others"] if is_part else [])]):
+        x, y = _NAMES + (column + 0.5) * _CELL + 4, _NAMES - 6
+        drawn.append(
+            element(
+                "text",
+                cut(name, _LETTERS),
+                element("title", name),
+                transform=f"translate({x:.1f} {y}) rotate(-60)",
+                class_="names",
+            )
+        )
+    for place, (label, cells) in enumerate(zip(labels, table, strict=True)):
+        y = _NAMES + place * _CELL
+        middle = y + _CELL / 2 + 4
+        drawn.append(
+            element(
+                "text",
+                cut(label, _LETTERS),
+                element("title", label),
+                x=_NAMES - 6,
+                y=middle,
+                text_anchor="end",
+                class_="names",
+            )
+        )
+        drawn += [
+            part
+            for column, count in enumerate(cells)
+            for part in _cell(count, max(texts[place], 1), column == place, _NAMES + column * _CELL, y)
+        ]
+    # Slanted names of the last columns stand out to the right.
+    width, height = _NAMES + (size + is_part) * _CELL + 52, _NAMES + size * _CELL + 2
+    about = f"Confusions between {size} labels: the table of labels has the same figures."
+    return element(
+        "svg", *drawn, class_="matrix", viewBox=f"0 0 {width} {height}", width=width, role="img", aria_label=about
+    )
+
+
+def _cell(count: int, texts: int, is_right: bool, x: float, y: float) -> list[Element]:
+    share = count / texts
+    box = element(
+        "rect",
+        class_="right" if is_right else "wrong",
+        x=x + 1,
+        y=y + 1,
+        width=_CELL - 2,
+        height=_CELL - 2,
+        rx=2,
+        # A single mistake among many texts is seen, too.
+        fill_opacity=f"{0.15 + 0.85 * share:.2f}" if count else "0",
+    )
+    if not count:
+        return [element("rect", class_="empty", x=x + 1, y=y + 1, width=_CELL - 2, height=_CELL - 2, rx=2)]
+    strong = {"class_": "strong"} if share > 0.5 else {}
+    told = f"{count:,}" if count < 10_000 else f"{count / 1000:,.0f}k"
+    return [
+        box,
+        element("text", told, x=x + _CELL / 2, y=y + _CELL / 2 + 4, text_anchor="middle", **strong),
+    ]

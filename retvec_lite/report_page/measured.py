@@ -1,0 +1,160 @@
+"""Sections of what held-out texts say of a classifier: labels, confusions, typos, more texts, calibration, and which texts are answered."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from retvec_lite.data.calibration import Bools, Rejection
+from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.scores import Confusion, Evaluation
+from retvec_lite.report_page.charts import Chart, bar, counts, matrix, shares
+from retvec_lite.report_page.elements import Content, cut, element, section, table
+
+_LABELS: Final = 200
+"""Labels in the table; `report.json` has all."""
+
+_MATRIX: Final = 10
+"""Labels that have room in a matrix on a phone."""
+
+_TAKEN: Final = 3
+"""Labels that those of a row were taken for."""
+
+_NAME: Final = 60
+"""Code points of a label that are shown."""
+
+
+class Column(NamedTuple):
+    """A column of the table of labels: a cell for each label that has one."""
+
+    title: str
+    cells: Mapping[str, str]
+
+
+def answered(labels: Sequence[str], is_answered: Bools) -> Column:
+    """Return which share of each label's texts gets a label, right or wrong."""
+    given, kept = Counter(labels), Counter(label for label, answer in zip(labels, is_answered, strict=True) if answer)
+    return Column("answered", {label: f"{kept[label] / texts:.0%}" for label, texts in given.items()})
+
+
+def labels_section(found: Evaluation, last: Column) -> Element:
+    """Return the table of labels, the weakest first."""
+    taken: dict[str, list[Confusion]] = {}
+    for row in found.confusions:
+        taken.setdefault(row.expected, []).append(row)
+    weakest = sorted(found.classes, key=lambda row: row.f1)
+    rows: list[Sequence[Content | Sequence[Content]]] = []
+    for row in weakest[:_LABELS]:
+        for_others = ", ".join(
+            f"{cut(one.predicted, _NAME)} ({one.texts:,})" for one in taken.get(row.label, ())[:_TAKEN]
+        )
+        name = [cut(row.label, _NAME), *([element("small", f"taken for {for_others}")] if for_others else [])]
+        rows.append(
+            (name, f"{row.texts:,}", f"{row.precision:.0%}", f"{row.recall:.0%}", last.cells.get(row.label, ""))
+        )
+    left_out = f" The weakest {_LABELS} of {len(weakest):,} are here." if len(weakest) > _LABELS else ""
+    note = f"The weakest first. Precision: how many answers with the label are right. Recall: how many of its texts get it.{left_out}"
+    columns = ("label", "texts", "precision", "recall", last.title)
+    return section("labels", "Labels", note, table(columns, rows))
+
+
+def confusions_section(found: Evaluation) -> Element:
+    """Return the matrix of the labels that are confused most often, which are all where there are few."""
+    texts = {row.label: row.texts for row in found.classes}
+    # Labels that are confused lie side by side.
+    by_confusion = dict.fromkeys(label for row in found.confusions for label in (row.expected, row.predicted))
+    labels = list(dict.fromkeys([*by_confusion, *texts]))[:_MATRIX]
+    is_part = len(labels) < len(texts)
+    which = f"The {_MATRIX} of {len(texts):,} labels that are confused most. " if is_part else ""
+    note = f"{which}A row is a label, and its cells are what its texts were taken for: right on the diagonal."
+    return section(
+        "confusions", "Confusions", note, matrix(labels, [texts[name] for name in labels], found.confusions, is_part)
+    )
+
+
+def ways_section(validation: Mapping[float, Evaluation], held_out: HeldOut) -> Element:
+    """Return how many texts are answered rightly as written, mistyped and disguised, and how many right answers are kept."""
+    ways = {f"{rate:.0%} of the words mistyped" if rate else "as written": rate for rate in sorted(validation)}
+    if validation[0.0].micro_f1 is not None:
+        scores = {name: validation[rate].micro_f1 or 0.0 for name, rate in ways.items()}
+        return section(
+            "typos",
+            "Typos",
+            "F1 over all labels of all texts.",
+            table(("", "F1"), [_way(*row) for row in scores.items()]),
+        )
+    truth = np.array([held_out.labels.index(label) for label in held_out.dataset.labels])
+    answers = {name: held_out.probabilities[rate] for name, rate in ways.items()}
+    if held_out.disguised is not None:
+        answers["disguised"] = held_out.disguised
+    right = {name: found.argmax(axis=1) == truth for name, found in answers.items()}
+    clean = right["as written"]
+    rows = []
+    for name, hits in right.items():
+        kept = f"{(hits & clean).sum() / max(clean.sum(), 1):.0%}" if hits is not clean else ""
+        rows.append((*_way(name, float(hits.mean())), kept))
+    note = "Disguised: lookalike letters, digits for letters, spaces, or words added. Kept: right as written, and still right."
+    return section("typos", "Typos and disguises", note, table(("", "right", "kept"), rows))
+
+
+def _way(name: str, share: float) -> tuple[Sequence[Content], str]:
+    return [name, bar(share, f"{share:.1%}")], f"{share:.1%}"
+
+
+def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, is_without_network: bool) -> Element:
+    """Return the learning curve, over the share of the largest label, which no classifier needs texts for."""
+    score = "accuracy" if found.micro_f1 is None else "micro F1"
+    largest = max(row.texts for row in found.classes) / found.texts
+    # With several labels, nothing so simple has that F1.
+    floor = [largest] if found.micro_f1 is None else []
+    most = max(texts for texts, _ in points)
+    chart = Chart(
+        f"{score} by number of training texts",
+        counts("training texts", most),
+        shares(score, [*(value for _, value in points), *floor]),
+    )
+    if floor:
+        chart.line([(0, largest), (most, largest)], "guide")
+        chart.note(most, largest, f"always the largest label: {largest:.0%}", "end")
+    chart.line(points, "curve")
+    for texts, value in points:
+        chart.dot(texts, value, f"{texts:,} texts: {value:.1%}")
+        chart.note(texts, value, f"{value:.1%}", "end" if texts == most else "middle", 10)
+    without = " Measured without the network." if is_without_network else ""
+    return section(
+        "learning", "Would more texts help?", f"A curve that still climbs says yes.{without}", chart.element()
+    )
+
+
+def calibration_section(found: Evaluation) -> Element:
+    """Return the reliability diagram."""
+    chart = Chart("how often answers are right, by their probability", shares("probability"), shares("right"))
+    chart.line([(0, 0), (1, 1)], "guide")
+    chart.line([(part.probability, part.accuracy) for part in found.reliability], "curve")
+    for part in found.reliability:
+        told = f"{part.texts:,} answers of about {part.probability:.0%}: {part.accuracy:.0%} right"
+        chart.dot(part.probability, part.accuracy, told, 3 + 9 * float(np.sqrt(part.texts / found.texts)))
+    note = (
+        f"Of answers with a probability of 80 %, eight in ten should be right: dots on the dashed line. Larger dots are more answers. "
+        f"On average they are off by {found.calibration_error:.1%}."
+    )
+    return section("calibration", "Are the probabilities honest?", note, chart.element())
+
+
+def coverage_section(found: Rejection) -> Element:
+    """Return the accuracy of the answers when only the surest are given, and where the threshold is."""
+    values = [point.accuracy for point in found.coverage]
+    chart = Chart(
+        "accuracy by the share of texts that are answered",
+        shares("texts answered, the surest first"),
+        shares("right", [*values, found.answered_accuracy]),
+    )
+    chart.line([(point.coverage, point.accuracy) for point in found.coverage], "curve")
+    told = f"{found.answered:.0%} answered, {found.answered_accuracy:.1%} of them right"
+    chart.dot(found.answered, found.answered_accuracy, told, 5, "here")
+    note = f"With its threshold, {told}; the others belong to none of the labels. Fewer answers are better ones."
+    if found.answered == 1:
+        note = f"All texts are answered, {found.answered_accuracy:.1%} rightly. A threshold gives fewer and better answers."
+    return section("answered", "Answers, or none", note, chart.element())

@@ -1,0 +1,85 @@
+"""The page of a training or a check. The same findings give the same bytes."""
+
+import base64
+import hashlib
+import re
+import string
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+from xml.etree.ElementTree import Element
+
+from retvec_lite.data.calibration import measure_rejection
+from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.suspects import Check
+from retvec_lite.report_page import measured
+from retvec_lite.report_page.doubts import doubtful
+from retvec_lite.report_page.elements import cut, element, markup
+from retvec_lite.windows import cut_windows, decided_text
+
+if TYPE_CHECKING:
+    from retvec_lite.model.weight_files import TrainedModel
+
+_TITLE: Final = 120
+"""Code points of a title that are shown."""
+
+
+def check_page(check: Check, verdict: Sequence[str] = ()) -> bytes:
+    """Return the page of what is doubtful in labelled texts; `verdict` says in sentences what to make of it."""
+    return _page(f"Check of {check.name}", verdict, [doubtful(check)])
+
+
+def training_page(
+    model: "TrainedModel",
+    validation: Mapping[float, Evaluation],
+    held_out: HeldOut,
+    verdict: Sequence[str],
+    check: Check | None = None,
+) -> bytes:
+    """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
+    clean, facts, decision = validation[0.0], model.training, model.decision
+    labels, answers = held_out.dataset.labels, held_out.probabilities[0.0]
+    rejection = None
+    if decision.multi_label:
+        thresholds = dict(zip(held_out.labels, decision.thresholds, strict=True))
+        last = measured.Column("threshold", {label: f"{value:.2f}" for label, value in thresholds.items()})
+    else:
+        texts = [decided_text(text, cut_windows(text, model.encoder), model.encoder) for text in held_out.dataset.texts]
+        expected = [None if label == decision.unknown_label else label for label in labels]
+        rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
+        last = measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
+    curve = facts.get("learning_curve") or ()
+    sections = [
+        measured.labels_section(clean, last),
+        measured.confusions_section(clean) if rejection else None,
+        measured.ways_section(validation, held_out),
+        measured.learning_section(curve, clean, bool(facts.get("epochs"))) if len(curve) > 1 else None,
+        measured.calibration_section(clean),
+        measured.coverage_section(rejection) if rejection else None,
+        doubtful(check) if check else None,
+    ]
+    return _page(f"Report on {facts['data']}", verdict, [part for part in sections if part is not None])
+
+
+def _page(title: str, verdict: Sequence[str], sections: Sequence[Element]) -> bytes:
+    """Fill the template."""
+    warning = "This page quotes texts of the data. Share it as you would share them."
+    header = element("header", element("h1", cut(title, _TITLE)), element("p", warning, class_="private"))
+    said = [element("div", *(element("p", sentence) for sentence in verdict), class_="verdict")] if verdict else []
+    links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
+    body = [header, *said, element("nav", *links), element("main", *sections)]
+    template = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
+    filled = string.Template(template).substitute(
+        head=markup(element("title", cut(title, _TITLE))),
+        script=_hash(template, "script"),
+        style=_hash(template, "style"),
+        body="\n".join(map(markup, body)),
+    )
+    return filled.encode()
+
+
+def _hash(template: str, name: str) -> str:
+    """Return how the page's policy allows its one element of a name, and no other: by its hash."""
+    (content,) = re.findall(f"<{name}>(.*?)</{name}>", template, re.DOTALL)
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
