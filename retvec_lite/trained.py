@@ -18,7 +18,7 @@ from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.evidence import Facts
-from retvec_lite.files import atomic_directory, explain_os_error, refuse_existing
+from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
 from retvec_lite.model.file_sizes import describe_sizes
 from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
 from retvec_lite.model.report import CARD_NAME, REPORT_NAME, describe_meaning, model_card, report_json, report_of
@@ -38,10 +38,12 @@ _CONFUSIONS: Final = 5
 _EXAMPLES: Final = 2
 """Texts that are shown of each of the weakest labels."""
 
-SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
-"""What `Trained.save` writes."""
+PAGE_NAME: Final = "report.html"
 
-OWNED_FILES: Final = (*SAVED_FILES, "training.json", "labels.txt")
+SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
+"""What `Trained.save` writes; right after a training, the page as well."""
+
+OWNED_FILES: Final = (*SAVED_FILES, PAGE_NAME, "training.json", "labels.txt")
 """All that `force` may replace: earlier releases wrote more."""
 
 
@@ -91,8 +93,11 @@ class Trained:
         """Write the files of `save` into a folder that exists, the same bytes for equal classifiers; raises RetvecLiteError when that fails."""
         report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
         contents = (self.model.to_bytes(), report_json(report), model_card(report))
+        files = dict(zip(SAVED_FILES, contents, strict=True))
+        if self.held_out:
+            files[PAGE_NAME] = self._page(self.held_out)
         try:
-            for name, content in zip(SAVED_FILES, contents, strict=True):
+            for name, content in files.items():
                 (place / name).write_bytes(content)
         except OSError as error:
             raise explain_os_error(error, place) from error
@@ -167,6 +172,38 @@ class Trained:
                 answers = self.training.get("right_answers", math.inf)
                 threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
         return whole.like(with_threshold(whole.model, float(threshold), None if has_data else keep))
+
+    @checked
+    def write_report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write what the training found out as one HTML page: verdict, confusions, calibration, learning curve, typos, doubtful texts.
+
+        Works right after a training alone, because the page quotes texts, which no classifier keeps. `train` with `out`, and `save` then,
+        write it as `report.html`.
+
+        Args:
+            path: the file to write.
+            force: replace it if it exists.
+
+        Raises:
+            RetvecLiteError: for a classifier that was loaded, or a file that exists or cannot be written.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
+            >>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, head="linear")
+            >>> classifier.write_report("report.html")
+        """
+        if self.held_out is None:
+            raise RetvecLiteError(
+                "A loaded classifier has no texts to report on: train it again with --out (in Python: out), which writes report.html."
+            )
+        refuse_existing(path, force)
+        atomic_write(path, self._page(self.held_out))
+
+    def _page(self, held_out: HeldOut) -> bytes:
+        from retvec_lite.report_page.page import training_page
+
+        return training_page(self.model, self.validation, held_out, ())
 
     @checked
     def export(

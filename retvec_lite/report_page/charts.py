@@ -2,20 +2,23 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from xml.etree.ElementTree import Element
+
+import numpy as np
 
 from retvec_lite.data.scores import Confusion
 from retvec_lite.report_page.elements import cut, element
 
 _WIDTH, _HEIGHT = 340, 230
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 12, 42
+_LEFT, _RIGHT, _TOP, _BOTTOM = 42, 22, 14, 42
 """Sizes of a chart, and of what surrounds its plot, in CSS pixels on a phone."""
 
-_CELL: Final = 27
-_NAMES: Final = 92
+_CELL: Final = 24
+_NAMES: Final = 128
+_HEAD: Final = 18
 _LETTERS: Final = 14
-"""Of a matrix: the size of a cell, of the space for labels, and how many letters of a label have room in it."""
+"""Of a matrix: the size of a cell, the room for names of rows and numbers of columns, and how many letters of a name have room."""
 
 
 class Axis(NamedTuple):
@@ -35,9 +38,9 @@ class Axis(NamedTuple):
 def shares(title: str, values: Iterable[float] = ()) -> Axis:
     """Return an axis of shares, up to 100 %, that starts a little below the least of some values and says so; at 0 without any."""
     low = max(0, math.floor(10 * min(values, default=0.0) - 0.2)) / 10
-    step = 0.25 if not low else 0.1 if low >= 0.5 else 0.2
+    step = 0.25 if not low else 0.05 if low >= 0.8 else 0.1 if low >= 0.5 else 0.2
     ticks = [1 - place * step for place in range(round((1 - low) / step + 0.499) + 1) if 1 - place * step > low - 1e-9]
-    named = f"{title} (from {low:.0%})" if low else title
+    named = f"{title} (axis starts at {low:.0%})" if low else title
     return Axis(named, low, 1.0, ticks, lambda value: f"{value:.0%}")
 
 
@@ -68,7 +71,7 @@ class Chart:
             place = self._place(value, y.low)[0]
             self._draw("line", class_="tick", x1=place, x2=place, y1=bottom, y2=bottom + 4)
             self._text(x.told(value), float(place), bottom + 16, text_anchor="middle")
-        self._text(x.title, (_LEFT + right) / 2, _HEIGHT - 6, text_anchor="middle", class_="axis")
+        self._text(x.title, (_LEFT + right) / 2, _HEIGHT - 6, text_anchor="middle", class_="title")
 
     def line(self, points: Iterable[tuple[float, float]], kind: str) -> None:
         """Draw a line through points; `kind` is a class of it."""
@@ -113,78 +116,54 @@ def bar(share: float, told: str) -> Element:
 
 
 def matrix(labels: Sequence[str], texts: Sequence[int], confusions: Sequence[Confusion], is_part: bool) -> Element:
-    """Return a table of colours: a row for each label with its texts, by what they were taken for.
+    """Return a table of colours: a row for each label, and which shares of its texts were taken for what, in percent.
 
-    Where the labels are a part of all, a last column counts the texts that were taken for others.
+    Where the labels are a part of all, a last column is for what was taken for others.
     """
     number = {label: place for place, label in enumerate(labels)}
-    size = len(labels)
-    table = [[0] * (size + is_part) for _ in labels]
-    wrong = [0] * size
+    table = np.zeros((len(labels), len(labels) + is_part), int)
+    np.fill_diagonal(table, texts)
     for row in confusions:
         if row.expected in number:
-            wrong[number[row.expected]] += row.texts
-            column = number.get(row.predicted, size)
-            table[number[row.expected]][column] += row.texts
-    for place, count in enumerate(texts):
-        table[place][place] = count - wrong[place]
+            place = number[row.expected]
+            table[place, number.get(row.predicted, len(labels))] += row.texts
+            table[place, place] -= row.texts
     drawn = []
-    for column, name in enumerate([*labels, *(["others"] if is_part else [])]):
-        x, y = _NAMES + (column + 0.5) * _CELL + 4, _NAMES - 6
-        drawn.append(
-            element(
-                "text",
-                cut(name, _LETTERS),
-                element("title", name),
-                transform=f"translate({x:.1f} {y}) rotate(-60)",
-                class_="names",
-            )
-        )
-    for place, (label, cells) in enumerate(zip(labels, table, strict=True)):
-        y = _NAMES + place * _CELL
-        middle = y + _CELL / 2 + 4
-        drawn.append(
-            element(
-                "text",
-                cut(label, _LETTERS),
-                element("title", label),
-                x=_NAMES - 6,
-                y=middle,
-                text_anchor="end",
-                class_="names",
-            )
-        )
-        drawn += [
-            part
-            for column, count in enumerate(cells)
-            for part in _cell(count, max(texts[place], 1), column == place, _NAMES + column * _CELL, y)
-        ]
-    # Slanted names of the last columns stand out to the right.
-    width, height = _NAMES + (size + is_part) * _CELL + 52, _NAMES + size * _CELL + 2
-    about = f"Confusions between {size} labels: the table of labels has the same figures."
-    return element(
-        "svg", *drawn, class_="matrix", viewBox=f"0 0 {width} {height}", width=width, role="img", aria_label=about
-    )
+    columns = [*labels, *(["others"] if is_part else [])]
+    for column, name in enumerate(columns):
+        told = name if column == len(labels) else f"{column + 1}"
+        drawn.append(_name(told, name, _NAMES + (column + 0.5) * _CELL, _HEAD - 6, "middle"))
+    for place, label in enumerate(labels):
+        y = _HEAD + place * _CELL
+        drawn.append(_name(f"{_squeezed(label)} {place + 1}", label, _NAMES - 6, y + _CELL / 2 + 4, "end"))
+        for column, count in enumerate(table[place].tolist()):
+            told = f"{count:,} of {texts[place]:,} texts of {cut(label, 60)}: {cut(columns[column], 60)}"
+            box = element("g", element("title", told), *_cell(count / max(texts[place], 1), column == place))
+            box.set("transform", f"translate({_NAMES + column * _CELL} {y})")
+            drawn.append(box)
+    # The name of the last column is wider than the column.
+    width, height = _NAMES + len(columns) * _CELL + 8 * is_part, _HEAD + len(labels) * _CELL
+    about = f"Confusions of {len(labels)} labels; the table of labels says the same in words."
+    size: dict[str, Any] = {"viewBox": f"0 0 {width} {height}", "width": width}
+    return element("svg", *drawn, class_="matrix", role="img", aria_label=about, **size)
 
 
-def _cell(count: int, texts: int, is_right: bool, x: float, y: float) -> list[Element]:
-    share = count / texts
-    box = element(
-        "rect",
-        class_="right" if is_right else "wrong",
-        x=x + 1,
-        y=y + 1,
-        width=_CELL - 2,
-        height=_CELL - 2,
-        rx=2,
-        # A single mistake among many texts is seen, too.
-        fill_opacity=f"{0.15 + 0.85 * share:.2f}" if count else "0",
-    )
-    if not count:
-        return [element("rect", class_="empty", x=x + 1, y=y + 1, width=_CELL - 2, height=_CELL - 2, rx=2)]
-    strong = {"class_": "strong"} if share > 0.5 else {}
-    told = f"{count:,}" if count < 10_000 else f"{count / 1000:,.0f}k"
-    return [
-        box,
-        element("text", told, x=x + _CELL / 2, y=y + _CELL / 2 + 4, text_anchor="middle", **strong),
-    ]
+def _cell(share: float, is_right: bool) -> list[Element]:
+    size: dict[str, Any] = {"x": 1, "y": 1, "width": _CELL - 2, "height": _CELL - 2, "rx": 2}
+    if not share:
+        return [element("rect", class_="empty", **size)]
+    # A single mistake among many texts is seen, too.
+    box = element("rect", class_="right" if is_right else "wrong", fill_opacity=f"{0.15 + 0.85 * share:.2f}", **size)
+    told = f"{100 * share:.0f}" if share >= 0.005 else "<1"
+    kind = {"class_": "strong"} if share > 0.5 else {}
+    return [box, element("text", told, x=_CELL / 2, y=_CELL / 2 + 4, text_anchor="middle", **kind)]
+
+
+def _name(told: str, whole: str, x: float, y: float, anchor: str) -> Element:
+    title = element("title", cut(whole, 60))
+    return element("text", title, told, x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, class_="names")
+
+
+def _squeezed(label: str) -> str:
+    """Return a label with its middle left out where it is long: many labels begin alike."""
+    return label if len(label) <= _LETTERS else f"{label[: _LETTERS // 2]}…{label[1 - _LETTERS // 2 :]}"

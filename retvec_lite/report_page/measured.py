@@ -16,6 +16,9 @@ from retvec_lite.report_page.elements import Content, cut, element, section, tab
 _LABELS: Final = 200
 """Labels in the table; `report.json` has all."""
 
+_OPEN: Final = 12
+"""Labels that are seen at once."""
+
 _MATRIX: Final = 10
 """Labels that have room in a matrix on a phone."""
 
@@ -47,17 +50,18 @@ def labels_section(found: Evaluation, last: Column) -> Element:
     weakest = sorted(found.classes, key=lambda row: row.f1)
     rows: list[Sequence[Content | Sequence[Content]]] = []
     for row in weakest[:_LABELS]:
-        for_others = ", ".join(
-            f"{cut(one.predicted, _NAME)} ({one.texts:,})" for one in taken.get(row.label, ())[:_TAKEN]
-        )
-        name = [cut(row.label, _NAME), *([element("small", f"taken for {for_others}")] if for_others else [])]
+        others = ", ".join(f"{cut(one.predicted, _NAME)} ({one.texts:,})" for one in taken.get(row.label, ())[:_TAKEN])
+        name = [cut(row.label, _NAME), *([element("small", f"taken for {others}")] if others else [])]
         rows.append(
             (name, f"{row.texts:,}", f"{row.precision:.0%}", f"{row.recall:.0%}", last.cells.get(row.label, ""))
         )
-    left_out = f" The weakest {_LABELS} of {len(weakest):,} are here." if len(weakest) > _LABELS else ""
-    note = f"The weakest first. Precision: how many answers with the label are right. Recall: how many of its texts get it.{left_out}"
     columns = ("label", "texts", "precision", "recall", last.title)
-    return section("labels", "Labels", note, table(columns, rows))
+    parts = [table(columns, rows[:_OPEN])]
+    if more := rows[_OPEN:]:
+        parts.append(element("details", element("summary", f"{len(more):,} more"), table(columns, more)))
+    cut_off = f" {_LABELS} of {len(weakest):,} are here." if len(weakest) > _LABELS else ""
+    note = f"The weakest first. Precision: how many answers with the label are right. Recall: how many of its texts get it.{cut_off}"
+    return section("labels", "Labels", note, *parts)
 
 
 def confusions_section(found: Evaluation) -> Element:
@@ -68,7 +72,7 @@ def confusions_section(found: Evaluation) -> Element:
     labels = list(dict.fromkeys([*by_confusion, *texts]))[:_MATRIX]
     is_part = len(labels) < len(texts)
     which = f"The {_MATRIX} of {len(texts):,} labels that are confused most. " if is_part else ""
-    note = f"{which}A row is a label, and its cells are what its texts were taken for: right on the diagonal."
+    note = f"{which}A row is a label, and its cells say for which labels its texts were taken, in percent: right on the diagonal."
     return section(
         "confusions", "Confusions", note, matrix(labels, [texts[name] for name in labels], found.confusions, is_part)
     )
@@ -121,7 +125,7 @@ def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, i
     chart.line(points, "curve")
     for texts, value in points:
         chart.dot(texts, value, f"{texts:,} texts: {value:.1%}")
-        chart.note(texts, value, f"{value:.1%}", "end" if texts == most else "middle", 10)
+        chart.note(texts, value, f"{value:.1%}", "end", 10)
     without = " Measured without the network." if is_without_network else ""
     return section(
         "learning", "Would more texts help?", f"A curve that still climbs says yes.{without}", chart.element()
@@ -130,14 +134,13 @@ def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, i
 
 def calibration_section(found: Evaluation) -> Element:
     """Return the reliability diagram."""
-    chart = Chart("how often answers are right, by their probability", shares("probability"), shares("right"))
+    chart = Chart("how often answers are right, by their probability", shares("probability"), shares("right answers"))
     chart.line([(0, 0), (1, 1)], "guide")
-    chart.line([(part.probability, part.accuracy) for part in found.reliability], "curve")
     for part in found.reliability:
         told = f"{part.texts:,} answers of about {part.probability:.0%}: {part.accuracy:.0%} right"
         chart.dot(part.probability, part.accuracy, told, 3 + 9 * float(np.sqrt(part.texts / found.texts)))
     note = (
-        f"Of answers with a probability of 80 %, eight in ten should be right: dots on the dashed line. Larger dots are more answers. "
+        f"Of answers with a probability of 80%, eight in ten should be right: dots on the dashed line. Larger dots are more answers. "
         f"On average they are off by {found.calibration_error:.1%}."
     )
     return section("calibration", "Are the probabilities honest?", note, chart.element())
@@ -149,7 +152,7 @@ def coverage_section(found: Rejection) -> Element:
     chart = Chart(
         "accuracy by the share of texts that are answered",
         shares("texts answered, the surest first"),
-        shares("right", [*values, found.answered_accuracy]),
+        shares("right answers", [*values, found.answered_accuracy]),
     )
     chart.line([(point.coverage, point.accuracy) for point in found.coverage], "curve")
     told = f"{found.answered:.0%} answered, {found.answered_accuracy:.1%} of them right"
