@@ -307,7 +307,8 @@ class Trained:
             raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
         refuse_existing(path, force)
         score = "micro F1" if self.model.multi_label else "accuracy"
-        plot_learning_curve(points, path, f"{self.training['data']}{_without_network(self.training)}", score)
+        title = f"{self.training['data']}{_without_network(self.training)}"
+        plot_learning_curve(points, path, title, score, self.training.get("largest_label"))
 
 
 def _without_network(facts: Mapping[str, Any]) -> str:

@@ -132,6 +132,11 @@ class Evaluation:
     micro_f1: float | None = None
     groups: tuple[GroupScore, ...] = ()
 
+    @property
+    def largest_label(self) -> float | None:
+        """The share of texts with the most frequent label: the accuracy of always answering it; None where texts may have several."""
+        return max(row.texts for row in self.classes) / self.texts if self.micro_f1 is None else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         lists = ("classes", "confusions", "reliability", "typos", "groups")
@@ -192,7 +197,8 @@ class Evaluation:
         with png(path, self.source, bool(self.typos) + 1 + (self.rejection is not None)) as axes:
             if self.typos:
                 key, score = ("accuracy", "accuracy") if self.micro_f1 is None else ("micro_f1", "micro F1")
-                draw_typo_curve(axes[0], name, [(point.rate, getattr(point, key)) for point in self.typos], score)
+                points = [(point.rate, getattr(point, key)) for point in self.typos]
+                draw_typo_curve(axes[0], name, points, score, self.largest_label)
             draw_reliability(axes[bool(self.typos)], self.reliability, self.calibration_error)
             if self.rejection is not None:
                 draw_coverage(axes[-1], self.rejection)

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from retvec_lite.data.plots import axis_name, axis_start
 from retvec_lite.data.scores import Confusion
 from retvec_lite.report_page.elements import cut, element
 
@@ -35,13 +36,12 @@ class Axis(NamedTuple):
         return (value - self.low) / (self.high - self.low)
 
 
-def shares(title: str, values: Iterable[float] = ()) -> Axis:
+def shares(title: str, values: Sequence[float] = ()) -> Axis:
     """Return an axis of shares, up to 100 %, that starts a little below the least of some values and says so; at 0 without any."""
-    low = max(0, math.floor(10 * min(values, default=0.0) - 0.2)) / 10
+    low = axis_start(values) if values else 0.0
     step = 0.25 if not low else 0.05 if low >= 0.8 else 0.1 if low >= 0.5 else 0.2
     ticks = [1 - place * step for place in range(round((1 - low) / step + 0.499) + 1) if 1 - place * step > low - 1e-9]
-    named = f"{title} (axis starts at {low:.0%})" if low else title
-    return Axis(named, low, 1.0, ticks, lambda value: f"{value:.0%}")
+    return Axis(axis_name(title, low), low, 1.0, ticks, lambda value: f"{value:.0%}")
 
 
 def counts(title: str, most: float) -> Axis:

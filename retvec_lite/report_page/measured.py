@@ -110,16 +110,15 @@ def _way(name: str, share: float) -> tuple[Sequence[Content], str]:
 def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, is_without_network: bool) -> Element:
     """Return the learning curve, over the share of the largest label, which no classifier needs texts for."""
     score = "accuracy" if found.micro_f1 is None else "micro F1"
-    largest = max(row.texts for row in found.classes) / found.texts
-    # With several labels, nothing so simple has that F1.
-    floor = [largest] if found.micro_f1 is None else []
+    largest = found.largest_label
+    floor = [] if largest is None else [largest]
     most = max(texts for texts, _ in points)
     chart = Chart(
         f"{score} by number of training texts",
         counts("training texts", most),
         shares(score, [*(value for _, value in points), *floor]),
     )
-    if floor:
+    if largest is not None:
         chart.line([(0, largest), (most, largest)], "guide")
         chart.note(most, largest, f"always the largest label: {largest:.0%}", "end")
     chart.line(points, "curve")
@@ -134,8 +133,10 @@ def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, i
 
 def calibration_section(found: Evaluation) -> Element:
     """Return the reliability diagram."""
-    chart = Chart("how often answers are right, by their probability", shares("probability"), shares("right answers"))
-    chart.line([(0, 0), (1, 1)], "guide")
+    values = [value for part in found.reliability for value in (part.probability, part.accuracy)]
+    across, up = shares("probability", values), shares("right answers", values)
+    chart = Chart("how often answers are right, by their probability", across, up)
+    chart.line([(across.low, up.low), (1, 1)], "guide")
     for part in found.reliability:
         told = f"{part.texts:,} answers of about {part.probability:.0%}: {part.accuracy:.0%} right"
         chart.dot(part.probability, part.accuracy, told, 3 + 9 * float(np.sqrt(part.texts / found.texts)))
