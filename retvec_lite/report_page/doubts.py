@@ -72,10 +72,8 @@ def _suspects(check: Check) -> list[_Doubt]:
 
 def _labels(check: Check) -> list[Element]:
     """Return lists of labels that may be one, and of small ones."""
-    alike = [
-        f"{cut(one.first, _NAME)} and {cut(one.second, _NAME)}: {one.confused:.0%} confused" for one in check.twins
-    ]
-    small = [f"{cut(label, _NAME)}: {texts:,}" for label, texts in check.small]
+    alike = [f"{_named(one.first)} and {_named(one.second)}: {one.confused:.0%} confused" for one in check.twins]
+    small = [f"{_named(label)}: {texts:,}" for label, texts in check.small]
     found = []
     for title, lines in (("Labels that may be one", alike), ("Labels with few texts", small)):
         if lines:
@@ -88,7 +86,7 @@ def _labels(check: Check) -> list[Element]:
 def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
     """Return the filters, which show where scripts run, and the list."""
     kinds = sorted({doubt.kind for doubt in doubts})
-    labels = sorted({label for doubt in doubts for label in (*doubt.labels, doubt.suggestion) if label})
+    labels = sorted({label for doubt in doubts for label in (*doubt.labels, doubt.suggestion)})
     number = {label: place for place, label in enumerate(labels)}
     given = sorted({number[label] for doubt in doubts for label in doubt.labels})
     suggested = sorted({number[doubt.suggestion] for doubt in doubts if doubt.suggestion})
@@ -96,8 +94,8 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
     filters = [
         element("label", "Search", search),
         _choice("kind", "Kind", [(kind, _KINDS[kind]) for kind in kinds]),
-        _choice("label", "Label", [(place, labels[place]) for place in given]),
-        _choice("suggestion", "Suggestion", [(place, labels[place]) for place in suggested]),
+        _choice("label", "Label", [(place, _named(labels[place])) for place in given]),
+        _choice("suggestion", "Suggestion", [(place, _named(labels[place])) for place in suggested]),
     ]
     told = element("p", id="shown", role="status", class_="note")
     items = []
@@ -105,11 +103,11 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
         filtered = {
             "data_kind": doubt.kind,
             "data_label": " ".join(str(number[label]) for label in doubt.labels),
-            "data_suggestion": number.get(doubt.suggestion, ""),
+            "data_suggestion": number[doubt.suggestion] if doubt.suggestion else "",
         }
-        names: list[Content] = [", ".join(cut(label, _NAME) for label in doubt.labels)]
+        names: list[Content] = [", ".join(map(_named, doubt.labels))]
         if doubt.suggestion:
-            names.append(f" → {cut(doubt.suggestion, _NAME)}")
+            names.append(f" → {_named(doubt.suggestion)}")
         about = element("p", element("b", *names), f" ({doubt.why}; {doubt.place})", class_="meta")
         text = element("p", cut(doubt.text, _LONGEST), class_="text", dir="auto")
         items.append(element("li", text, about, **filtered))
@@ -118,5 +116,10 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
 
 def _choice(name: str, title: str, options: Sequence[tuple[int, str]]) -> Element:
     every = element("option", "all", value="")
-    chosen = [element("option", cut(told, _NAME), value=value) for value, told in options]
+    chosen = [element("option", told, value=value) for value, told in options]
     return element("label", title, element("select", every, *chosen, name=name))
+
+
+def _named(label: str) -> str:
+    """Return a label as it is shown. Where texts may have several, one may have none."""
+    return cut(label, _NAME) or "no label"

@@ -1,0 +1,168 @@
+"""The page of a report: complete, safe whatever texts and labels hold, small, and the same bytes for the same findings."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_cases import HOSTILE, LABELS, checked, findings, page
+from standin import classifier
+
+from retvec_lite.api import load
+from retvec_lite.classifier import Classifier
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.report_page.charts import counts, shares
+from retvec_lite.report_page.elements import element, markup
+from retvec_lite.report_page.page import check_page
+
+
+class Read(HTMLParser):
+    """What a browser reads of a page: elements with their attributes, and all text outside of scripts and styles."""
+
+    def __init__(self, made: bytes) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._is_text = True
+        self.feed(made.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._is_text = tag not in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_text = True
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if self._is_text else ""
+
+    @property
+    def ids(self) -> list[str]:
+        return [found["id"] or "" for tag, found in self.elements if tag == "section"]
+
+
+def test_it_says_all_that_was_found_out() -> None:
+    found = Read(page(findings(), checked(["wake me", "my parcel?"]), ("Do not ship it.", "Next: more texts.")))
+    assert found.ids == ["labels", "confusions", "typos", "learning", "calibration", "answered", "doubtful"]
+    for said in (
+        "Report on made.csv",
+        "This page quotes texts",
+        "Do not ship it.",
+        "Next: more texts.",
+        "taken for",
+        "50% of the words mistyped",
+        "disguised",
+        "always the largest label: 25%",
+        "row 1, score 0.50",
+        "delivery → order, 🙂",
+        "copies under different labels",
+    ):
+        assert said in found.text
+
+
+def test_figures_are_those_of_the_scores() -> None:
+    found = findings()
+    made = Read(page(found)).text
+    assert found.held_out
+    for rate, scores in found.validation.items():
+        right = found.held_out.probabilities[rate].argmax(axis=1) == [
+            LABELS.index(name) for name in found.held_out.dataset.labels
+        ]
+        assert right.mean() == pytest.approx(scores.accuracy) and f"{scores.accuracy:.1%}" in made
+    for row in found.validation[0.0].classes:
+        assert f"{row.texts}{row.precision:.0%}{row.recall:.0%}" in re.sub(r"\s", "", made)
+
+
+def test_the_same_findings_give_the_same_bytes() -> None:
+    check = checked(HOSTILE)
+    assert page(findings(), check) == page(findings(), check)
+
+
+def test_whatever_texts_and_labels_hold_is_text() -> None:
+    plain = page(findings(texts=["a text"] * len(HOSTILE)), checked(["a text"] * len(HOSTILE), HOSTILE_LIKE))
+    made = page(findings(HOSTILE, HOSTILE), checked(HOSTILE, HOSTILE), HOSTILE)
+    found = Read(made)
+    assert {tag for tag, _ in found.elements} == {tag for tag, _ in Read(plain).elements} | {"details", "summary"}
+    assert sum(tag == "script" for tag, _ in found.elements) == 1
+    assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
+    assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", made.decode())
+    for text in HOSTILE[:5]:
+        assert found.text.count(text) >= 3, "as a text, as a label and in the verdict"
+    assert "\\u202egnp.exe" in found.text and "nul \\x00" in found.text and "half \\ud800 pair" in found.text
+    assert len(made) < 300_000
+
+
+HOSTILE_LIKE = [f"label {number}" for number in range(len(HOSTILE))]
+
+
+def test_what_is_shown_of_many_texts_and_labels_is_bounded_and_said() -> None:
+    labels = [f"label {number} {'name ' * 100}" for number in range(1000)]
+    texts = [f"text {number} {'word ' * 200}" for number in range(10_000)]
+    made = page(findings(labels, texts, 2000), checked(texts, labels))
+    assert len(made) < 1_000_000
+    assert "The first 300 of 10,001 are here" in Read(made).text and "200 of 1,000 are here" in Read(made).text
+
+
+def test_two_labels_and_a_hundred_and_fifty_have_a_matrix() -> None:
+    for labels in (LABELS[:2], [f"label {number}" for number in range(150)]):
+        made = Read(page(findings(labels, count=600)))
+        told = [found["aria-label"] for tag, found in made.elements if tag == "svg" and found.get("class") == "matrix"]
+        assert told == [f"Confusions of {min(len(labels), 10)} labels; the table of labels says the same in words."]
+
+
+def test_a_check_has_a_page_of_its_own() -> None:
+    found = Read(check_page(checked(["wake me", "my parcel?"]), ("Two texts are doubtful.",)))
+    assert found.ids == ["doubtful"] and "Check of made.csv" in found.text and "Two texts are doubtful." in found.text
+
+
+def test_nothing_doubtful_is_said_so() -> None:
+    check = checked(["a"])
+    empty = type(check)("made.csv", 1, (), (), (), ())
+    found = Read(check_page(empty))
+    assert "No label of a text looks wrong." in found.text and "form" not in {tag for tag, _ in found.elements}
+
+
+def test_it_is_written_beside_a_classifier_that_was_just_trained(tmp_path: Path) -> None:
+    found = findings()
+    found.save(tmp_path / "saved")
+    assert (tmp_path / "saved" / "report.html").read_bytes().startswith(b"<!doctype html>")
+    found.save(tmp_path / "saved", force=True)
+    Classifier(classifier("pool")).save(tmp_path / "saved", force=True)
+    assert not (tmp_path / "saved" / "report.html").exists()
+
+
+def test_a_file_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+    found = findings()
+    found.write_report(tmp_path / "page.html")
+    made = (tmp_path / "page.html").read_bytes()
+    with pytest.raises(RetvecLiteError, match="already exists"):
+        found.write_report(tmp_path / "page.html")
+    found.write_report(tmp_path / "page.html", force=True)
+    assert (tmp_path / "page.html").read_bytes() == made
+
+
+def test_a_loaded_classifier_has_no_texts_to_report_on(tmp_path: Path) -> None:
+    Classifier(classifier("pool")).save(tmp_path / "saved")
+    with pytest.raises(RetvecLiteError, match="no texts to report on"):
+        load(tmp_path / "saved").write_report(tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_an_element_holds_any_characters() -> None:
+    made = markup(element("p", "a & ", element("b", "\0<"), " > \ud800", title='"\u202e'))
+    assert made == '<p title="&quot;\\u202e">a &amp; <b>\\x00&lt;</b> &gt; \\ud800</p>'
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 9, 10, 67, 267, 1999, 50_000, 1_234_567])
+def test_an_axis_of_counts_has_a_few_round_ticks(most: int) -> None:
+    axis = counts("texts", most)
+    assert 2 <= len(axis.ticks) <= 6 and axis.ticks[0] == 0 and axis.ticks[-1] <= most
+    assert all(float(tick).is_integer() for tick in axis.ticks)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.01, 0.14, 0.5, 0.72, 0.86, 0.99, 1.0])
+def test_an_axis_of_shares_starts_below_the_data_and_says_so(least: float) -> None:
+    axis = shares("right", [least, 1.0])
+    assert axis.low <= least and (axis.low > least - 0.13 or axis.low == 0)
+    assert ("starts at" in axis.title) == (axis.low > 0)
+    assert 2 <= len(axis.ticks) <= 6 and all(axis.low - 1e-9 <= tick <= 1 for tick in axis.ticks)
