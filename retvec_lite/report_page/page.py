@@ -16,6 +16,7 @@ from retvec_lite.data.suspects import Check
 from retvec_lite.report_page import measured
 from retvec_lite.report_page.doubts import doubtful
 from retvec_lite.report_page.elements import cut, element, markup
+from retvec_lite.verdict import verdict
 from retvec_lite.windows import cut_windows, decided_text
 
 if TYPE_CHECKING:
@@ -25,16 +26,15 @@ _TITLE: Final = 120
 """Code points of a title that are shown."""
 
 
-def check_page(check: Check, verdict: Sequence[str] = ()) -> bytes:
-    """Return the page of what is doubtful in labelled texts; `verdict` says in sentences what to make of it."""
-    return _page(f"Check of {check.name}", verdict, [doubtful(check)])
+def check_page(check: Check) -> bytes:
+    """Return the page of what is doubtful in labelled texts."""
+    return _page(f"Check of {check.name}", (), [doubtful(check)])
 
 
 def training_page(
     model: "TrainedModel",
     validation: Mapping[float, Evaluation],
     held_out: HeldOut,
-    verdict: Sequence[str],
     check: Check | None = None,
 ) -> bytes:
     """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
@@ -59,16 +59,17 @@ def training_page(
         measured.coverage_section(rejection) if rejection else None,
         doubtful(check) if check else None,
     ]
-    return _page(f"Report on {facts['data']}", verdict, [part for part in sections if part is not None])
+    said = verdict(facts, model.labels, decision)
+    return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])
 
 
-def _page(title: str, verdict: Sequence[str], sections: Sequence[Element]) -> bytes:
+def _page(title: str, said: Sequence[str], sections: Sequence[Element]) -> bytes:
     """Fill the template."""
     warning = "This page quotes texts of the data. Share it as you would share them."
     header = element("header", element("h1", cut(title, _TITLE)), element("p", warning, class_="private"))
-    said = [element("div", *(element("p", sentence) for sentence in verdict), class_="verdict")] if verdict else []
+    box = [element("div", *(element("p", sentence) for sentence in said), class_="verdict")] if said else []
     links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
-    body = [header, *said, element("nav", *links), element("main", *sections)]
+    body = [header, *box, element("nav", *links), element("main", *sections)]
     template = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     filled = string.Template(template).substitute(
         head=markup(element("title", cut(title, _TITLE))),

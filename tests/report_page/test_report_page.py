@@ -42,13 +42,13 @@ class Read(HTMLParser):
 
 
 def test_it_says_all_that_was_found_out() -> None:
-    found = Read(page(findings(), checked(["wake me", "my parcel?"]), ("Do not ship it.", "Next: more texts.")))
+    found = Read(page(findings(), checked(["wake me", "my parcel?"])))
     assert found.ids == ["labels", "confusions", "typos", "learning", "calibration", "answered", "doubtful"]
     for said in (
         "Report on made.csv",
         "This page quotes texts",
-        "Do not ship it.",
-        "Next: more texts.",
+        "Ship it if",
+        "Next: ",
         "taken for",
         "50% of the words mistyped",
         "disguised",
@@ -80,14 +80,14 @@ def test_the_same_findings_give_the_same_bytes() -> None:
 
 def test_whatever_texts_and_labels_hold_is_text() -> None:
     plain = page(findings(texts=["a text"] * len(HOSTILE)), checked(["a text"] * len(HOSTILE), HOSTILE_LIKE))
-    made = page(findings(HOSTILE, HOSTILE), checked(HOSTILE, HOSTILE), HOSTILE)
+    made = page(findings(HOSTILE, HOSTILE), checked(HOSTILE, HOSTILE))
     found = Read(made)
     assert {tag for tag, _ in found.elements} == {tag for tag, _ in Read(plain).elements} | {"details", "summary"}
     assert sum(tag == "script" for tag, _ in found.elements) == 1
     assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
     assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", made.decode())
     for text in HOSTILE[:5]:
-        assert found.text.count(text) >= 3, "as a text, as a label and in the verdict"
+        assert found.text.count(text) >= 2, "as a text and as a label"
     assert "\\u202egnp.exe" in found.text and "nul \\x00" in found.text and "half \\ud800 pair" in found.text
     assert len(made) < 300_000
 
@@ -111,8 +111,8 @@ def test_two_labels_and_a_hundred_and_fifty_have_a_matrix() -> None:
 
 
 def test_a_check_has_a_page_of_its_own() -> None:
-    found = Read(check_page(checked(["wake me", "my parcel?"]), ("Two texts are doubtful.",)))
-    assert found.ids == ["doubtful"] and "Check of made.csv" in found.text and "Two texts are doubtful." in found.text
+    found = Read(check_page(checked(["wake me", "my parcel?"])))
+    assert found.ids == ["doubtful"] and "Check of made.csv" in found.text
 
 
 def test_nothing_doubtful_is_said_so() -> None:

@@ -52,6 +52,16 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     disguised = answers.pop(-1.0)
     decision = Decision(threshold=0.4)
     validation = {rate: score(names, found, labels) for rate, found in answers.items()}
+    facts: dict[str, Any] = {
+        "data": "made.csv",
+        "training_texts": count,
+        "validation_texts": count,
+        "folds": 3,
+        "validation": {f"{rate:g}": row.to_dict() for rate, row in validation.items()},
+        "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)],
+    }
+    decision = Decision(threshold=0.4)
+    validation = {rate: score(names, found, labels) for rate, found in answers.items()}
     facts: dict[str, Any] = {"data": "made.csv", "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)]}
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
     held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, disguised)
@@ -76,4 +86,4 @@ def page(
 ) -> bytes:
     """The page of some findings."""
     assert found.held_out
-    return training_page(found.model, found.validation, found.held_out, verdict, check)
+    return training_page(found.model, found.validation, found.held_out, check)
