@@ -9,7 +9,7 @@ import numpy as np
 
 from retvec_lite.data.plots import axis_name, axis_start
 from retvec_lite.data.scores import Confusion
-from retvec_lite.report_page.elements import cut, element
+from retvec_lite.report_page.elements import element, named
 
 _WIDTH, _HEIGHT = 340, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 22, 14, 42
@@ -137,7 +137,7 @@ def matrix(labels: Sequence[str], texts: Sequence[int], confusions: Sequence[Con
         y = _HEAD + place * _CELL
         drawn.append(_name(f"{_squeezed(label)} {place + 1}", label, _NAMES - 6, y + _CELL / 2 + 4, "end"))
         for column, count in enumerate(table[place].tolist()):
-            told = f"{count:,} of {texts[place]:,} texts of {cut(label, 60)}: {cut(columns[column], 60)}"
+            told = f"{count:,} of {texts[place]:,} texts of {named(label)}: {named(columns[column])}"
             box = element("g", element("title", told), *_cell(count / max(texts[place], 1), column == place))
             box.set("transform", f"translate({_NAMES + column * _CELL} {y})")
             drawn.append(box)
@@ -160,10 +160,11 @@ def _cell(share: float, is_right: bool) -> list[Element]:
 
 
 def _name(told: str, whole: str, x: float, y: float, anchor: str) -> Element:
-    title = element("title", cut(whole, 60))
+    title = element("title", named(whole))
     return element("text", title, told, x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, class_="names")
 
 
 def _squeezed(label: str) -> str:
     """Return a label with its middle left out where it is long: many labels begin alike."""
+    label = named(label)
     return label if len(label) <= _LETTERS else f"{label[: _LETTERS // 2]}…{label[1 - _LETTERS // 2 :]}"

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element
 
-from retvec_lite.data.suspects import Check
-from retvec_lite.report_page.elements import Content, cut, element, section
+from retvec_lite.data.copies import CopyGroup
+from retvec_lite.data.suspects import FEW, Check, Suspect
+from retvec_lite.report_page.elements import Content, cut, element, named, section
 
-_SHOWN: Final = 300
-"""Doubtful texts on a page; a CSV has all."""
+_SHOWN: Final = 150
+"""Doubtful texts of a kind on a page; a CSV has all."""
 
 _LISTED: Final = 20
 """Pairs of labels, and small labels, that are named."""
@@ -16,14 +17,14 @@ _LISTED: Final = 20
 _LONGEST: Final = 400
 """Code points of a text that are shown."""
 
-_NAME: Final = 60
-"""Code points of a label that are shown."""
+_COPIES: Final = 5
+"""Rows of copies that are named."""
 
-_KINDS: Final = ("label may be wrong", "no label fits", "copies under different labels")
+_KINDS: Final = ("label may be wrong", "seems to belong to no label", "copies under different labels")
 
 
 class _Doubt(NamedTuple):
-    """A text, or copies of one: its kind, a number of `_KINDS`; its labels; the one suggested, or ""; where it is and why it is doubtful."""
+    """A text, or copies of one: its kind, a number of `_KINDS`; its labels; the one suggested, or ""; where it is, and why it is doubtful."""
 
     kind: int
     labels: Sequence[str]
@@ -35,47 +36,37 @@ class _Doubt(NamedTuple):
 
 def doubtful(check: Check) -> Element:
     """Return the section of a check: labels that are alike or small, and doubtful texts, most suspicious first."""
-    found = [*_contradictions(check), *_suspects(check)]
-    copies = f" {check.repeats:,} of {check.texts:,} texts repeat another one." if check.repeats else ""
-    if not found:
-        note = f"No label of a text looks wrong.{copies}"
-    else:
-        note = f"Most suspicious first; rows are counted from 0, without the header.{copies}"
-    if len(found) > _SHOWN:
-        note += f" The first {_SHOWN:,} of {len(found):,} are here; retvec-lite check writes all of them to a CSV file."
-    shown = found[:_SHOWN]
-    title = f"Doubtful texts ({len(found):,})"
+    kinds = [[_suspect(0, one) for one in check.suspects], [_suspect(1, one) for one in check.outsiders]]
+    kinds.append([_copies(group) for group in check.contradictions])
+    total, shown = sum(map(len, kinds)), [doubt for kind in kinds for doubt in kind[:_SHOWN]]
+    note = "Most suspicious first; rows are counted from 0, without the header." if total else "No label looks wrong."
+    if check.repeats:
+        note += f" {check.repeats:,} of {check.texts:,} texts repeat others, or nearly so."
+    if len(shown) < total:
+        note += f" The first {_SHOWN} of each kind are here; retvec-lite check writes all to a CSV file."
+    title = f"Doubtful texts ({total:,})"
     return section("doubtful", title, note, *_labels(check), *(_texts(shown) if shown else ()), wide=True)
 
 
-def _contradictions(check: Check) -> list[_Doubt]:
-    rows = [f"{len(group.rows):,} copies, the first in row {group.rows[0]:,}" for group in check.contradictions]
-    return [
-        _Doubt(2, group.labels, "", group.text, place, "nobody can tell which label is right")
-        for group, place in zip(check.contradictions, rows, strict=True)
-    ]
+def _suspect(kind: int, one: Suspect) -> _Doubt:
+    return _Doubt(kind, [one.label], one.suggestion, one.text, f"row {one.row:,}, score {one.score:.2f}", one.why)
 
 
-def _suspects(check: Check) -> list[_Doubt]:
-    return [
-        _Doubt(
-            0 if one.suggestion else 1,
-            [one.label],
-            one.suggestion,
-            one.text,
-            f"row {one.row:,}, score {one.score:.2f}",
-            one.why,
-        )
-        for one in check.suspects
-    ]
+def _copies(group: CopyGroup) -> _Doubt:
+    more = ", ..." if len(group.rows) > _COPIES else ""
+    place = f"rows {', '.join(f'{row:,}' for row in group.rows[:_COPIES])}{more}"
+    return _Doubt(2, group.labels, "", group.text, place, f"{len(group.rows):,} copies")
 
 
 def _labels(check: Check) -> list[Element]:
-    """Return lists of labels that may be one, and of small ones."""
-    alike = [f"{_named(one.first)} and {_named(one.second)}: {one.confused:.0%} confused" for one in check.twins]
-    small = [f"{_named(label)}: {texts:,}" for label, texts in check.small]
+    """Return lists of labels that may be one, and of those with few texts."""
+    alike = [f"{named(one.first)} and {named(one.second)}: {one.confused:.0%}" for one in check.twins]
+    small = [f"{named(label)}: {texts:,}" for label, texts in check.small]
     found = []
-    for title, lines in (("Labels that may be one", alike), ("Labels with few texts", small)):
+    for title, lines in (
+        ("Labels that may be one, by how often they are confused (50% is chance)", alike),
+        (f"Labels with fewer than {FEW} different texts", small),
+    ):
         if lines:
             more = [f"and {len(lines) - _LISTED:,} more"] if len(lines) > _LISTED else []
             items = [element("li", line) for line in [*lines[:_LISTED], *more]]
@@ -94,8 +85,8 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
     filters = [
         element("label", "Search", search),
         _choice("kind", "Kind", [(kind, _KINDS[kind]) for kind in kinds]),
-        _choice("label", "Label", [(place, _named(labels[place])) for place in given]),
-        _choice("suggestion", "Suggestion", [(place, _named(labels[place])) for place in suggested]),
+        _choice("label", "Label", [(place, named(labels[place])) for place in given]),
+        _choice("suggestion", "Suggestion", [(place, named(labels[place])) for place in suggested]),
     ]
     told = element("p", id="shown", role="status", class_="note")
     items = []
@@ -105,9 +96,9 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
             "data_label": " ".join(str(number[label]) for label in doubt.labels),
             "data_suggestion": number[doubt.suggestion] if doubt.suggestion else "",
         }
-        names: list[Content] = [", ".join(map(_named, doubt.labels))]
+        names: list[Content] = [", ".join(map(named, doubt.labels))]
         if doubt.suggestion:
-            names.append(f" → {_named(doubt.suggestion)}")
+            names.append(f" → {named(doubt.suggestion)}")
         about = element("p", element("b", *names), f" ({doubt.why}; {doubt.place})", class_="meta")
         text = element("p", cut(doubt.text, _LONGEST), class_="text", dir="auto")
         items.append(element("li", text, about, **filtered))
@@ -118,8 +109,3 @@ def _choice(name: str, title: str, options: Sequence[tuple[int, str]]) -> Elemen
     every = element("option", "all", value="")
     chosen = [element("option", told, value=value) for value, told in options]
     return element("label", title, element("select", every, *chosen, name=name))
-
-
-def _named(label: str) -> str:
-    """Return a label as it is shown. Where texts may have several, one may have none."""
-    return cut(label, _NAME) or "no label"

@@ -1,11 +1,15 @@
 """Elements of a page. Whatever texts and labels hold becomes characters that are seen: none is markup, and none turns the line."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 from xml.etree.ElementTree import Element, tostring
 
 from retvec_lite.terminal import printable
 
 Content = Element | str
+
+_NAME: Final = 60
+"""Code points of a label that are shown."""
 
 
 def element(name: str, /, *content: Content, **attributes: object) -> Element:
@@ -35,6 +39,11 @@ def markup(made: Element) -> str:
 def cut(text: str, most: int) -> str:
     """Return a text of `most` code points at most, the last an ellipsis where something was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def named(label: str) -> str:
+    """Return a label as it is shown. Where texts may have several, one may have none."""
+    return cut(label, _NAME) if label.strip() else "no label"
 
 
 def section(name: str, title: str, note: str, *content: Content, wide: bool = False) -> Element:

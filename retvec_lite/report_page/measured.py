@@ -11,7 +11,7 @@ from retvec_lite.data.calibration import Bools, Rejection
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Confusion, Evaluation
 from retvec_lite.report_page.charts import Chart, bar, counts, matrix, shares
-from retvec_lite.report_page.elements import Content, cut, element, section, table
+from retvec_lite.report_page.elements import Content, element, named, section, table
 
 _LABELS: Final = 200
 """Labels in the table; `report.json` has all."""
@@ -24,9 +24,6 @@ _MATRIX: Final = 10
 
 _TAKEN: Final = 3
 """Labels that those of a row were taken for."""
-
-_NAME: Final = 60
-"""Code points of a label that are shown."""
 
 
 class Column(NamedTuple):
@@ -50,8 +47,8 @@ def labels_section(found: Evaluation, last: Column) -> Element:
     weakest = sorted(found.classes, key=lambda row: row.f1)
     rows: list[Sequence[Content | Sequence[Content]]] = []
     for row in weakest[:_LABELS]:
-        others = ", ".join(f"{cut(one.predicted, _NAME)} ({one.texts:,})" for one in taken.get(row.label, ())[:_TAKEN])
-        name = [cut(row.label, _NAME), *([element("small", f"taken for {others}")] if others else [])]
+        others = ", ".join(f"{named(one.predicted)} ({one.texts:,})" for one in taken.get(row.label, ())[:_TAKEN])
+        name = [named(row.label), *([element("small", f"taken for {others}")] if others else [])]
         rows.append(
             (name, f"{row.texts:,}", f"{row.precision:.0%}", f"{row.recall:.0%}", last.cells.get(row.label, ""))
         )
@@ -87,7 +84,7 @@ def ways_section(validation: Mapping[float, Evaluation], held_out: HeldOut) -> E
             "typos",
             "Typos",
             "F1 over all labels of all texts.",
-            table(("", "F1"), [_way(*row) for row in scores.items()]),
+            table(("texts", "F1"), [_way(*row) for row in scores.items()]),
         )
     truth = np.array([held_out.labels.index(label) for label in held_out.dataset.labels])
     answers = {name: held_out.probabilities[rate] for name, rate in ways.items()}
@@ -100,7 +97,7 @@ def ways_section(validation: Mapping[float, Evaluation], held_out: HeldOut) -> E
         kept = f"{(hits & clean).sum() / max(clean.sum(), 1):.0%}" if hits is not clean else ""
         rows.append((*_way(name, float(hits.mean())), kept))
     note = "Disguised: lookalike letters, digits for letters, spaces, or words added. Kept: right as written, and still right."
-    return section("typos", "Typos and disguises", note, table(("", "right", "kept"), rows))
+    return section("typos", "Typos and disguises", note, table(("texts", "right", "kept"), rows))
 
 
 def _way(name: str, share: float) -> tuple[Sequence[Content], str]:
@@ -160,5 +157,5 @@ def coverage_section(found: Rejection) -> Element:
     chart.dot(found.answered, found.answered_accuracy, told, 5, "here")
     note = f"With its threshold, {told}; the others belong to none of the labels. Fewer answers are better ones."
     if found.answered == 1:
-        note = f"All texts are answered, {found.answered_accuracy:.1%} rightly. A threshold gives fewer and better answers."
+        note = f"All texts are answered, and {found.answered_accuracy:.1%} of the answers are right. A threshold gives fewer and better answers."
     return section("answered", "Answers, or none", note, chart.element())

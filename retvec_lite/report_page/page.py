@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from retvec_lite.data.calibration import measure_rejection
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check
+from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.report_page import measured
 from retvec_lite.report_page.doubts import doubtful
 from retvec_lite.report_page.elements import cut, element, markup
@@ -35,7 +35,6 @@ def training_page(
     model: "TrainedModel",
     validation: Mapping[float, Evaluation],
     held_out: HeldOut,
-    check: Check | None = None,
 ) -> bytes:
     """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
     clean, facts, decision = validation[0.0], model.training, model.decision
@@ -57,7 +56,7 @@ def training_page(
         measured.learning_section(curve, clean, bool(facts.get("epochs"))) if len(curve) > 1 else None,
         measured.calibration_section(clean),
         measured.coverage_section(rejection) if rejection else None,
-        doubtful(check) if check else None,
+        doubtful(check_answers(held_out)),
     ]
     said = verdict(facts, model.labels, decision)
     return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])
@@ -66,10 +65,11 @@ def training_page(
 def _page(title: str, said: Sequence[str], sections: Sequence[Element]) -> bytes:
     """Fill the template."""
     warning = "This page quotes texts of the data. Share it as you would share them."
-    header = element("header", element("h1", cut(title, _TITLE)), element("p", warning, class_="private"))
-    box = [element("div", *(element("p", sentence) for sentence in said), class_="verdict")] if said else []
+    top = [element("h1", cut(title, _TITLE)), element("p", warning, class_="private")]
+    if said:
+        top.append(element("div", *(element("p", sentence) for sentence in said), class_="verdict"))
     links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
-    body = [header, *box, element("nav", *links), element("main", *sections)]
+    body = [element("header", *top), element("nav", *links), element("main", *sections)]
     template = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     filled = string.Template(template).substitute(
         head=markup(element("title", cut(title, _TITLE))),

@@ -9,10 +9,11 @@ import numpy as np
 from standin import classifier
 
 from retvec_lite.classifier import Classifier
+from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import score
-from retvec_lite.data.suspects import Check, CopyGroup, Suspect, Twins
+from retvec_lite.data.suspects import Check, Suspect, Twins
 from retvec_lite.decision import Decision
 from retvec_lite.report_page.page import training_page
 
@@ -52,6 +53,8 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     disguised = answers.pop(-1.0)
     decision = Decision(threshold=0.4)
     validation = {rate: score(names, found, labels) for rate, found in answers.items()}
+    decision = Decision(threshold=0.4)
+    validation = {rate: score(names, found, labels) for rate, found in answers.items()}
     facts: dict[str, Any] = {
         "data": "made.csv",
         "training_texts": count,
@@ -62,28 +65,27 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     }
     decision = Decision(threshold=0.4)
     validation = {rate: score(names, found, labels) for rate, found in answers.items()}
-    facts: dict[str, Any] = {"data": "made.csv", "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)]}
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
     held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, disguised)
     return Classifier(model, validation, held_out)
 
 
 def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
-    """What a check finds doubtful, with every text under a label that may be wrong, or that is none."""
-    pairs = [(text, labels[row % len(labels)], labels[(row + 1) % len(labels)]) for row, text in enumerate(texts)]
-    suspects = [
-        Suspect(row, label, other if row % 3 else "", 1 - row / len(texts), text, f"taken for {other}")
-        for row, (text, label, other) in enumerate(pairs)
-    ]
+    """A check that finds every text doubtful: of two, one may have a wrong label, and one has none."""
+    pairs = [(labels[row % len(labels)], labels[(row + 1) % len(labels)]) for row in range(len(texts))]
+    suspects, outsiders = (
+        tuple(
+            Suspect(row, pairs[row][0], "" if kind else pairs[row][1], 1 - row / len(texts), texts[row], "a reason")
+            for row in range(kind, len(texts), 2)
+        )
+        for kind in (0, 1)
+    )
     copies = CopyGroup((0, 3), texts[0], tuple(sorted({*labels[:2]})))
     twins = Twins(labels[0], labels[-1], 0.5)
-    small = [(label, 2) for label in labels]
-    return Check("made.csv", len(texts), tuple(suspects), (copies,), (twins,), tuple(small))
+    return Check("made.csv", len(texts), suspects, outsiders, (copies,), (twins,), tuple((name, 2) for name in labels))
 
 
-def page(
-    found: Classifier, check: Check | None = None, verdict: Sequence[str] = ("Ship it.", "Next: nothing.")
-) -> bytes:
-    """The page of some findings."""
+def page(found: Classifier) -> bytes:
+    """The page of a training's findings."""
     assert found.held_out
-    return training_page(found.model, found.validation, found.held_out, check)
+    return training_page(found.model, found.validation, found.held_out)

@@ -1,19 +1,15 @@
-/** Shared by the browser tests. tests/web/conftest.py exports the models, starts the server, and sets the environment. */
-import { mkdirSync, readFileSync } from "node:fs";
+/** Shared by the browser tests of the playground. tests/web/conftest.py exports the models, starts the server, and sets the environment. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect } from "vitest";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { RetvecLite } from "../src/main";
+import { setting, watch } from "./chromium";
+
+export { expectNoProblems, FLAGS, launch, PICTURES, useBrowser } from "./chromium";
 
 declare global {
   /** What the page offers to the console; test functions that run in the page use it. */
   var retvecLite: RetvecLite;
-}
-
-function setting(name: string): string {
-  const value = process.env[name];
-  if (!value) throw new Error(`The environment variable ${name} is not set. Run these tests with pytest tests/web.`);
-  return value;
 }
 
 /** The address of a running `retvec-lite demo DIST`. */
@@ -22,34 +18,6 @@ export const URL = setting("RETVEC_URL");
 export const DIST = setting("RETVEC_DIST");
 /** A page written by `retvec-lite demo --export`. */
 export const PAGE = setting("RETVEC_PAGE");
-/** Where screenshots go. */
-export const PICTURES = setting("RETVEC_PICTURES");
-mkdirSync(PICTURES, { recursive: true });
-
-export const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-export function launch(...flags: string[]): Promise<Browser> {
-  return chromium.launch({ executablePath: setting("RETVEC_CHROMIUM"), args: [...FLAGS, ...flags] });
-}
-
-/** A browser for the tests of one file. */
-export function useBrowser(...flags: string[]): () => Browser {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launch(...flags);
-  });
-  afterAll(() => browser?.close());
-  return () => browser as Browser;
-}
-
 /** Open a fresh page and wait for the first label. `expectNoProblems` reports what it logged. */
 export async function openPlayground(
   browser: Browser,
@@ -58,21 +26,10 @@ export async function openPlayground(
   const { url = URL, ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...rest });
   const page = await context.newPage();
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) problems.get(page)?.push(message.text());
-  });
-  page.on("pageerror", (error) => problems.get(page)?.push(String(error)));
-  problems.set(page, []);
+  watch(page);
   await page.goto(url);
   await label(page);
   return page;
-}
-
-const problems = new WeakMap<Page, string[]>();
-
-/** Check that the console is empty: no blocked script or style, no missing file, no exception. */
-export function expectNoProblems(page: Page): void {
-  expect(problems.get(page)).toEqual([]);
 }
 
 /** Wait for the first label. */
