@@ -9,7 +9,7 @@ import numpy as np
 
 from retvec_lite.data.plots import axis_name, axis_start
 from retvec_lite.data.scores import Confusion
-from retvec_lite.report_page.elements import element, named
+from retvec_lite.report_page.elements import element, label_text
 
 _WIDTH, _HEIGHT = 340, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 22, 14, 42
@@ -131,18 +131,18 @@ def matrix(labels: Sequence[str], texts: Sequence[int], confusions: Sequence[Con
     drawn = []
     columns = [*labels, *(["others"] if is_part else [])]
     for column, name in enumerate(columns):
-        told = name if column == len(labels) else f"{column + 1}"
-        drawn.append(_name(told, name, _NAMES + (column + 0.5) * _CELL, _HEAD - 6, "middle"))
+        told, shift = (name, 0.9) if column == len(labels) else (f"{column + 1}", 0.5)
+        drawn.append(_name(told, name, _NAMES + (column + shift) * _CELL, _HEAD - 6, "middle"))
     for place, label in enumerate(labels):
         y = _HEAD + place * _CELL
         drawn.append(_name(f"{_squeezed(label)} {place + 1}", label, _NAMES - 6, y + _CELL / 2 + 4, "end"))
         for column, count in enumerate(table[place].tolist()):
-            told = f"{count:,} of {texts[place]:,} texts of {named(label)}: {named(columns[column])}"
+            told = f"{count:,} of {texts[place]:,} texts of {label_text(label)}: {label_text(columns[column])}"
             box = element("g", element("title", told), *_cell(count / max(texts[place], 1), column == place))
             box.set("transform", f"translate({_NAMES + column * _CELL} {y})")
             drawn.append(box)
     # The name of the last column is wider than the column.
-    width, height = _NAMES + len(columns) * _CELL + 8 * is_part, _HEAD + len(labels) * _CELL
+    width, height = _NAMES + len(columns) * _CELL + 20 * is_part, _HEAD + len(labels) * _CELL
     about = f"Confusions of {len(labels)} labels; the table of labels says the same in words."
     size: dict[str, Any] = {"viewBox": f"0 0 {width} {height}", "width": width}
     return element("svg", *drawn, class_="matrix", role="img", aria_label=about, **size)
@@ -160,11 +160,11 @@ def _cell(share: float, is_right: bool) -> list[Element]:
 
 
 def _name(told: str, whole: str, x: float, y: float, anchor: str) -> Element:
-    title = element("title", named(whole))
+    title = element("title", label_text(whole))
     return element("text", title, told, x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, class_="names")
 
 
 def _squeezed(label: str) -> str:
     """Return a label with its middle left out where it is long: many labels begin alike."""
-    label = named(label)
+    label = label_text(label)
     return label if len(label) <= _LETTERS else f"{label[: _LETTERS // 2]}…{label[1 - _LETTERS // 2 :]}"

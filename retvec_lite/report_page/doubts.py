@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.suspects import FEW, Check, Suspect
-from retvec_lite.report_page.elements import Content, cut, element, named, section
+from retvec_lite.report_page.elements import cut, element, label_text, named, section
 
 _SHOWN: Final = 150
 """Doubtful texts of a kind on a page; a CSV has all."""
@@ -60,16 +60,16 @@ def _copies(group: CopyGroup) -> _Doubt:
 
 def _labels(check: Check) -> list[Element]:
     """Return lists of labels that may be one, and of those with few texts."""
-    alike = [f"{named(one.first)} and {named(one.second)}: {one.confused:.0%}" for one in check.twins]
-    small = [f"{named(label)}: {texts:,}" for label, texts in check.small]
+    alike = [(named(one.first), " and ", named(one.second), f": {one.confused:.0%}") for one in check.twins]
+    small = [(named(label), f": {texts:,}") for label, texts in check.small]
     found = []
     for title, lines in (
         ("Labels that may be one, by how often they are confused (50% is chance)", alike),
         (f"Labels with fewer than {FEW} different texts", small),
     ):
         if lines:
-            more = [f"and {len(lines) - _LISTED:,} more"] if len(lines) > _LISTED else []
-            items = [element("li", line) for line in [*lines[:_LISTED], *more]]
+            more = [(f"and {len(lines) - _LISTED:,} more",)] if len(lines) > _LISTED else []
+            items = [element("li", *line) for line in [*lines[:_LISTED], *more]]
             found.append(element("div", element("h3", title), element("ul", *items)))
     return found
 
@@ -85,8 +85,8 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
     filters = [
         element("label", "Search", search),
         _choice("kind", "Kind", [(kind, _KINDS[kind]) for kind in kinds]),
-        _choice("label", "Label", [(place, named(labels[place])) for place in given]),
-        _choice("suggestion", "Suggestion", [(place, named(labels[place])) for place in suggested]),
+        _choice("label", "Label", [(place, label_text(labels[place])) for place in given]),
+        _choice("suggestion", "Suggestion", [(place, label_text(labels[place])) for place in suggested]),
     ]
     told = element("p", id="shown", role="status", class_="note")
     items = []
@@ -96,9 +96,9 @@ def _texts(doubts: Sequence[_Doubt]) -> list[Element]:
             "data_label": " ".join(str(number[label]) for label in doubt.labels),
             "data_suggestion": number[doubt.suggestion] if doubt.suggestion else "",
         }
-        names: list[Content] = [", ".join(map(named, doubt.labels))]
+        names = [piece for label in doubt.labels for piece in (", ", named(label))][1:]
         if doubt.suggestion:
-            names.append(f" → {named(doubt.suggestion)}")
+            names += [" → ", named(doubt.suggestion)]
         about = element("p", element("b", *names), f" ({doubt.why}; {doubt.place})", class_="meta")
         text = element("p", cut(doubt.text, _LONGEST), class_="text", dir="auto")
         items.append(element("li", text, about, **filtered))

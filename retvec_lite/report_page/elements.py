@@ -41,9 +41,14 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def named(label: str) -> str:
+def label_text(label: str) -> str:
     """Return a label as it is shown. Where texts may have several, one may have none."""
     return cut(label, _NAME) if label.strip() else "no label"
+
+
+def named(label: str) -> Element:
+    """Return a label within a line, whatever the direction of its letters."""
+    return element("bdi", label_text(label))
 
 
 def section(name: str, title: str, note: str, *content: Content, wide: bool = False) -> Element:

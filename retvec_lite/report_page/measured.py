@@ -47,8 +47,12 @@ def labels_section(found: Evaluation, last: Column) -> Element:
     weakest = sorted(found.classes, key=lambda row: row.f1)
     rows: list[Sequence[Content | Sequence[Content]]] = []
     for row in weakest[:_LABELS]:
-        others = ", ".join(f"{named(one.predicted)} ({one.texts:,})" for one in taken.get(row.label, ())[:_TAKEN])
-        name = [named(row.label), *([element("small", f"taken for {others}")] if others else [])]
+        others = [
+            piece
+            for one in taken.get(row.label, ())[:_TAKEN]
+            for piece in (", ", named(one.predicted), f" ({one.texts:,})")
+        ]
+        name = [named(row.label), *([element("small", "taken for ", *others[1:])] if others else [])]
         rows.append(
             (name, f"{row.texts:,}", f"{row.precision:.0%}", f"{row.recall:.0%}", last.cells.get(row.label, ""))
         )

@@ -69,7 +69,7 @@ def _page(title: str, said: Sequence[str], sections: Sequence[Element]) -> bytes
     if said:
         top.append(element("div", *(element("p", sentence) for sentence in said), class_="verdict"))
     links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
-    body = [element("header", *top), element("nav", *links), element("main", *sections)]
+    body = [element("header", *top), *([element("nav", *links)] if links[1:] else []), element("main", *sections)]
     template = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     filled = string.Template(template).substitute(
         head=markup(element("title", cut(title, _TITLE))),
