@@ -19,7 +19,14 @@ from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, as_datase
 from retvec_lite.data.scores import check_data
 from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, refuse_existing_folder, require_room, require_writable
+from retvec_lite.files import (
+    atomic_directory,
+    atomic_write,
+    refuse_existing,
+    refuse_existing_folder,
+    require_room,
+    require_writable,
+)
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, TrainedModel, load_trained_model
@@ -168,7 +175,7 @@ def check(
         data: labelled texts, as `train` takes them.
         labels: a label for each text.
         output: CSV file to write the doubtful texts to, most suspicious first: row (counted from 0, without the header), label, suggestion,
-            score and text.
+            score and text; or an .html file: the worst of each kind as a page with filters.
         force: replace that file if it exists.
         seed: of the folds, and of everything else that is random.
         progress: a callback (what, done, total), or True for bars on standard error.
@@ -198,7 +205,14 @@ def check(
 
     with watched(progress) as report:
         found = check_answers(answer_all(request, report))
-    if output is not None:
+    if output is None:
+        return found
+    if os.fspath(output).lower().endswith(".html"):
+        from retvec_lite.report_page.page import check_page
+
+        refuse_existing(output, force)
+        atomic_write(output, check_page(found))
+    else:
         found.write(output, force=force)
     return found
 

@@ -14,7 +14,7 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
         check,
         without=("labels", "progress"),
         data={"help": "labelled CSV, TSV, JSON or Parquet file; 'starter': the built-in data"},
-        output={"metavar": "FILE.csv"},
+        output={"metavar": "FILE"},
     )
 
 
