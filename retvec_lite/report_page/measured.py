@@ -42,8 +42,8 @@ def answered(labels: Sequence[str], is_answered: Bools) -> Column:
 def labels_section(found: Evaluation, last: Column) -> Element:
     """Return the table of labels, the weakest first."""
     taken: dict[str, list[Confusion]] = {}
-    for row in found.confusions:
-        taken.setdefault(row.expected, []).append(row)
+    for mistake in found.confusions:
+        taken.setdefault(mistake.expected, []).append(mistake)
     weakest = sorted(found.classes, key=lambda row: row.f1)
     rows: list[Sequence[Content | Sequence[Content]]] = []
     for row in weakest[:_LABELS]:

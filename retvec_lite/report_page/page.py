@@ -40,7 +40,7 @@ def training_page(
     clean, facts, decision = validation[0.0], model.training, model.decision
     labels, answers = held_out.dataset.labels, held_out.probabilities[0.0]
     rejection = None
-    if decision.multi_label:
+    if decision.thresholds is not None:
         thresholds = dict(zip(held_out.labels, decision.thresholds, strict=True))
         last = measured.Column("threshold", {label: f"{value:.2f}" for label, value in thresholds.items()})
     else:

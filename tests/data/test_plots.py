@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from retvec_lite.data.calibration import ReliabilityBin
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.plots import plot_learning_curve
-from retvec_lite.data.scores import evaluate
+from retvec_lite.data.plots import draw_reliability, draw_typo_curve, plot_learning_curve
+from retvec_lite.data.scores import evaluate, score
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 
@@ -20,6 +21,37 @@ def test_a_learning_curve_is_a_reproducible_png(tmp_path: Path) -> None:
     plot_learning_curve(points[:2], tmp_path / "c.png", "title")
     one, again, other = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
     assert one.startswith(b"\x89PNG\r\n\x1a\n") and one == again != other
+
+
+@pytest.mark.parametrize(("values", "largest", "start"), [((0.94, 0.97), 0.86, 0.8), ((0.61, 0.75), 0.01, 0.0)])
+def test_axes_start_where_data_and_the_share_of_the_largest_label_do_and_say_so(
+    values: tuple[float, ...], largest: float, start: float
+) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    draw_typo_curve(axes, "model", list(zip((0.0, 0.5), values, strict=True)), "accuracy", largest)
+    low, high = axes.get_ylim()
+    assert low == start and low <= largest and high >= 1.0
+    assert axes.get_ylabel() == ("accuracy (axis starts at 80%)" if start else "accuracy")
+    told = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert told == ["model", f"always the largest label: {largest:.0%}"]
+
+
+def test_a_reliability_diagram_starts_at_the_least_probability_or_accuracy() -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    draw_reliability(axes, (ReliabilityBin(0.5, 10, 0.55, 0.64), ReliabilityBin(0.9, 30, 0.97, 1.0)), 0.02)
+    assert axes.get_xlim() == axes.get_ylim() == pytest.approx((0.48, 1.02))
+    assert axes.get_ylabel() == "accuracy (axis starts at 50%)"
+
+
+def test_the_share_of_the_largest_label_is_that_of_the_texts() -> None:
+    found = score(["a", "a", "b", "a"], np.eye(3)[[0, 1, 1, 2]], ["a", "b", "c"])
+    assert found.largest_label == 0.75
 
 
 def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:

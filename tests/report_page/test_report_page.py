@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from report_cases import HOSTILE, LABELS, checked, findings, page
 from standin import classifier
+from tiny_data import tiny_dataset
 
-from retvec_lite.api import load
+from retvec_lite.api import check, load, train
 from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.report_page.charts import counts, shares
@@ -128,8 +129,7 @@ def test_a_check_has_a_page_of_its_own() -> None:
 
 
 def test_nothing_doubtful_is_said_so() -> None:
-    check = checked(["a"])
-    empty = dataclasses.replace(check, suspects=(), outsiders=(), copies=(), twins=(), small=())
+    empty = dataclasses.replace(checked(["a"]), suspects=(), outsiders=(), copies=(), twins=(), small=())
     found = Read(check_page(empty))
     assert "No label looks wrong." in found.text and "form" not in {tag for tag, _ in found.elements}
 
@@ -158,6 +158,29 @@ def test_a_loaded_classifier_has_no_texts_to_report_on(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match="no texts to report on"):
         load(tmp_path / "saved").write_report(tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_real_findings_have_a_page(multi_label: bool, tmp_path: Path) -> None:
+    texts = tiny_dataset(12)
+    labels = [f"{label}|any" for label in texts.labels] if multi_label else list(texts.labels)
+    found = train(texts.texts, labels, head="linear", ngram_kb=20, multi_label=multi_label)
+    found.write_report(tmp_path / "page.html")
+    made = Read((tmp_path / "page.html").read_bytes())
+    wanted = ["labels", "confusions", "typos", "learning", "calibration", "answered", "doubtful"]
+    assert made.ids == [name for name in wanted if not (multi_label and name in ("confusions", "answered"))]
+    said = ("threshold", "micro F1") if multi_label else ("disguised", "other, 🙂")
+    assert all(word in made.text for word in said)
+
+
+@pytest.mark.slow
+def test_a_check_writes_its_page(tmp_path: Path) -> None:
+    texts = tiny_dataset(6)
+    found = check(list(texts.texts), list(texts.labels), output=tmp_path / "page.HTML")
+    assert (tmp_path / "page.HTML").read_bytes() == check_page(found)
+    with pytest.raises(RetvecLiteError, match="already exists"):
+        check(list(texts.texts), list(texts.labels), output=tmp_path / "page.HTML")
 
 
 def test_an_element_holds_any_characters() -> None:
