@@ -67,7 +67,7 @@ static void answer_window(rvl *engine, uint32_t count) {
 }
 
 /* The best label but the unknown one. */
-static uint32_t best_of(const rvl *engine, const float *probabilities) {
+APART uint32_t best_of(const rvl *engine, const float *probabilities) {
   const uint32_t unknown = engine->settings[UNKNOWN_LABEL];
   uint32_t n, best = unknown == 1 ? 1 : 0;
   for (n = best + 1; n < engine->settings[LABELS]; n++)
@@ -78,7 +78,7 @@ static uint32_t best_of(const rvl *engine, const float *probabilities) {
 /* --- All windows --- */
 
 /* Whether a code point is a letter or digit of the training texts. */
-static int is_known_character(const rvl *engine, uint32_t code) {
+APART int is_known_character(const rvl *engine, uint32_t code) {
   size_t low = 0, high = engine->known_ranges;
   while (low < high) {
     const size_t half = (low + high) / 2;
@@ -96,7 +96,7 @@ static int is_known_character(const rvl *engine, uint32_t code) {
 static double above_zero(float probability) { return probability > 1.1754943508222875e-38f ? probability : 1.1754943508222875e-38; }
 
 /* How much a window counts, by its answers: the contract's "Long texts", 2. */
-static double weight_of(const rvl *engine) {
+APART double weight_of(const rvl *engine) {
   const uint32_t labels = engine->settings[LABELS];
   double sum = 0.0;
   uint32_t n;

@@ -1,4 +1,4 @@
-/* What a person sees of a text (rules 0c to 0e): code points as they are read become a shorter text, of which windows are cut. */
+/* What a person sees of a text (rules 0c to 0f): code points as they are read become a shorter text, of which windows are cut. */
 
 enum {
   MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3,
@@ -17,7 +17,7 @@ typedef struct {
   uint32_t limit, count, last, alike, blanks;
 } shown;
 
-/* Add a code point unless it repeats those before it too often (0d). */
+/* Add a code point unless it repeats those before it too often (0e). */
 APART void show(shown *text, uint32_t code) {
   const int is_blank = is_separator(code);
   text->alike = code == text->last ? text->alike + 1 : 1;
@@ -64,38 +64,66 @@ static void add_separator(shown *text, waiting *gap, uint32_t code) {
     gap->codes[gap->count++] = code;
 }
 
-/* Read a text without what is invisible, foreign marks and repeats (0c and 0d), up to `limit` code points; returns how many there are. */
-static uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
-  shown text = {.chars = chars, .limit = limit};
-  waiting gap = {.count = 0};
-  uint32_t letter = 0, marks = 0, code;
-  while (text.count < limit && next(source, &code)) {
-    const uint32_t flags = flags_of(code);
-    if (flags & RVL_IGNORED) continue;
-    if (is_a(RVL_MARKS, code)) {
-      if (!letter || !is_of_script(letter, code) || ++marks > MOST_MARKS) continue;
-    } else {
-      letter = code;
-      marks = 0;
-    }
-    if (flags & RVL_SEPARATOR) {
-      add_separator(&text, &gap, code);
-    } else if (is_sign(code)) {
-      add_sign(&text, &gap, code);
-    } else {
-      show_waiting(&text, &gap, 1);
-      gap.rows = gap.signs = 0;
-      show(&text, code);
-    }
+/* What is shown, and what stands before the next code point: a letter and how many marks of it. */
+typedef struct {
+  shown text;
+  waiting gap;
+  uint32_t letter, marks;
+} display;
+
+/* Add a code point in the order in which it is displayed, but for foreign marks (0d) and repeats (0e). */
+APART void show_next(display *to, uint32_t code) {
+  if (is_a(RVL_MARKS, code)) {
+    if (!to->letter || !is_of_script(to->letter, code) || ++to->marks > MOST_MARKS) return;
+  } else {
+    to->letter = code;
+    to->marks = 0;
   }
-  show_waiting(&text, &gap, 1);
-  return text.count;
+  if (is_separator(code)) {
+    add_separator(&to->text, &to->gap, code);
+  } else if (is_sign(code)) {
+    add_sign(&to->text, &to->gap, code);
+  } else {
+    show_waiting(&to->text, &to->gap, 1);
+    to->gap.rows = to->gap.signs = 0;
+    show(&to->text, code);
+  }
 }
 
-/* Whether a letter or digit, which follows a gap or begins the text, stands alone (0e). */
+/* Pass on the first code points of a line. */
+APART void pass_on(display *to, line *from, uint32_t count) {
+  uint32_t n;
+  put_in_order(from->chars, count);
+  for (n = 0; n < count; n++)
+    if ((from->chars[n] & CODE) != BOUNDARY) show_next(to, from->chars[n] & CODE);
+  for (from->count -= count, n = 0; n < from->count; n++) from->chars[n] = from->chars[n + count];
+}
+
+/* Read a text without what is invisible, foreign marks and repeats (0c to 0e), up to `limit` code points; returns how many there are. */
+APART uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
+  display to = {.text = {.chars = chars, .limit = limit}};
+  line held;
+  uint32_t code;
+  begin_line(&held);
+  held.count = 0;
+  while (to.text.count < limit && next(source, &code)) {
+    if (is_backspace(code))
+      take_back(&held);
+    else if (is_direction(code))
+      turn(&held, code);
+    else if (!(flags_of(code) & RVL_IGNORED))
+      hold(&held, code);
+    if (held.count == HELD_IN_LINE) pass_on(&to, &held, HELD_IN_LINE / 2);
+  }
+  pass_on(&to, &held, held.count);
+  show_waiting(&to.text, &to.gap, 1);
+  return to.text.count;
+}
+
+/* Whether a letter or digit, which follows a gap or begins the text, stands alone (0f). */
 APART int stands_alone(const uint32_t *chars, uint32_t count, uint32_t place) {
   const uint32_t code = chars[place];
-  return (code < 0x1100 || in_range(code, 0x1E00, 0x1FFF)) && !in_gap(code) && !is_a(RVL_MARKS, code) &&
+  return (code < 0x1100 || in_range(code, 0x1E00, 0x1FFF) || is_regional(code)) && !in_gap(code) && !is_a(RVL_MARKS, code) &&
          (place + 1 == count || in_gap(chars[place + 1]));
 }
 
@@ -123,12 +151,12 @@ static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, ui
   is_spread = letters >= LEAST_SPREAD && counts[inside] >= LEAST_GAPS;
   for (place = start; place < end; place++) {
     if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
-    chars[(*kept)++] = chars[place];
+    chars[(*kept)++] = is_spread && is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place];
   }
   return end;
 }
 
-/* Rule 0e for the code points in `chars`: join spread words, and leave one separator of several; returns how many are left. */
+/* Rule 0f for the code points in `chars`: join spread words, and leave one separator of several; returns how many are left. */
 static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   uint32_t place = 0, kept = 0, left = 0;
   int begins = 1;

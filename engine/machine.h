@@ -171,7 +171,7 @@ static double exp_of(double x) {
 }
 
 /* The natural logarithm of a normal number above 0: its exponent, and the series of artanh. */
-static double log_of(double x) {
+APART double log_of(double x) {
   double_bits both;
   double s, square, power, sum = 0.0;
   int exponent, n;

@@ -39,7 +39,6 @@ static uint32_t latin_for(const passage *text, uint32_t code, uint32_t flags) {
 
 /* Whether a lookalike is of a script that is hardly written. */
 static int is_rare(uint32_t code) { return code >= 0x10A0 && !in_range(code, 0x1F00, 0x1FFF); }
-static int is_regional(uint32_t code) { return in_range(code, RVL_REGIONAL_FIRST, RVL_REGIONAL_LAST); }
 static int is_technical(uint32_t code) { return code == '#' || code == '/' || code == '@' || code == '\\' || code == '_'; }
 static int ends_words(const passage *text, uint32_t place) { return text->chars[place] == 0x20 || text->flags[place] & UNSPACED; }
 

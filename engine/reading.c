@@ -21,6 +21,7 @@ APART uint32_t edges_up_to(uint32_t kind, uint32_t code) {
 static int is_a(uint32_t kind, uint32_t code) { return (int)(edges_up_to(kind, code) & 1); }
 static int is_letter(uint32_t code) { return in_range(code | 0x20, 'a', 'z'); }
 APART int is_sign(uint32_t code) { return code < 0x80 ? in_range(code, '!', '~') && !is_digit(code) && !is_letter(code) : is_a(RVL_SIGNS, code); }
+static int is_backspace(uint32_t code) { return code == '\b' || code == 0x7F; }
 APART int in_gap(uint32_t code) { return is_separator(code) || is_sign(code); }
 
 /* Where a code point stands in a string, or -1. */
@@ -156,6 +157,10 @@ static uint32_t emphasis(given *rest, uint32_t sign, uint32_t before, uint8_t *o
   while ((code = after(&ahead)) == sign && count <= MOST_EMPHASIS) *rest = ahead, count++;
   if (sign == '~' ? count != 2 : count > MOST_EMPHASIS) return INVALID;
   if (opens) {
+    given word = ahead;
+    uint32_t peeked = 0, letter = code;
+    for (; peeked < MOST_PEEKED && letter != INVALID && !is_separator(letter); peeked++, letter = after(&word))
+      if (is_backspace(letter)) return INVALID;
     if (code == INVALID || in_gap(code)) return INVALID;
     *last = (uint8_t)count;
     return UNSHOWN;

@@ -9,6 +9,7 @@
 #include "tables.h"
 #include "text.c"
 #include "reading.c"
+#include "display.c"
 #include "condense.c"
 #include "normal_form.c"
 #include "machine.h"

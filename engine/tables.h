@@ -585,6 +585,10 @@ static const uint16_t rvl_edges[] = {
 1632,1642,1776,1786,1984,1994,2406,2416,2534,2544,2662,2672,2790,2800,2918,2928,3046,3056,3174,3184,3302,3312,3430,
 3440,3558,3568,3664,3674,3792,3802,3872,3882,4160,4170,4240,4250,
 };
+/* The first and last of each range of scripts that are written from right to left (rule 0c). */
+static const uint32_t rvl_from_right[] = {
+1424,2303,64285,65023,65136,65279,67584,69631,124928,126975,
+};
 /* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */
 static const char rvl_entities[] =
 "amp lt gt quot apos nbsp shy copy reg deg cent pound yen euro times middot bull hellip ndash mdash lsquo rsquo "

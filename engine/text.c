@@ -76,6 +76,7 @@ static uint32_t flags_of(uint32_t code) {
 
 APART int is_separator(uint32_t code) { return (flags_of(code) & RVL_SEPARATOR) != 0; }
 static int is_digit(uint32_t code) { return in_range(code, '0', '9'); }
+static int is_regional(uint32_t code) { return in_range(code, RVL_REGIONAL_FIRST, RVL_REGIONAL_LAST); }
 
 /* --- Code points (rule 1) --- */
 

@@ -13,7 +13,9 @@ from html.entities import html5
 from typing import Final
 
 from retvec_lite.contract import BLANK, MAX_CODE_POINT
-from retvec_lite.normal_form import IGNORED, Ranges
+from retvec_lite.display import BACKSPACES, DIRECTIONS, HELD, displayed, is_reordered
+from retvec_lite.kinds import MARKS, PILED, SCRIPTS, SIGNS, class_of
+from retvec_lite.normal_form import IGNORED, REGIONAL
 
 MOST_GIVEN: Final = 1 << 19
 """Code points of a text that are looked at, however few of them are left."""
@@ -28,52 +30,9 @@ _MOST_BLANKS: Final = 3
 """Separators in a row, until gaps are compared: spread words have wider gaps between them than inside."""
 _MOST_PEEKED: Final = 256
 """Code points of a tag or of the text of a link."""
+_SPARE: Final = 4 * _MOST_PEEKED + HELD
+"""More than the code points that may change with what is behind them: composing makes three of one at most."""
 
-
-def _hex(listed: str) -> Ranges:
-    return tuple(
-        (int(first, 16), int(last or first, 16)) for first, _, last in (part.partition("-") for part in listed.split())
-    )
-
-
-SIGNS: Final[Ranges] = _hex(
-    "21-2F 3A-40 5B-60 7B-7E A1-A9 AB-AC AE-B1 B4 B6-B8 BB-BF D7 F7 2010-2027 2030-205E 20A0-20CF 2190-245F 2500-2775 2794-2800 2840-2BFF 2E00-2E7F "
-    "3001-3004 3008-3020 3030 30FB FE10-FE1F FE30-FE6F FF01-FF0F FF1A-FF20 FF3B-FF40 FF5B-FF65 FFE0-FFFD 1D000-1D24F 1F000-1F0FF "
-    "1F18A-1F1E5 1F200-1FAFF"
-)
-"""Punctuation, symbols and emoji; not what is written for letters and digits, such as those in circles and Braille, nor flags."""
-
-MARKS: Final[Ranges] = _hex(
-    "483-487 591-5BD 5BF 5C1-5C2 5C4-5C5 5C7 610-61A 64B-65F 670 6D6-6DC 6DF-6E4 6E7-6E8 6EA-6ED 711 730-74A 7A6-7B0 7EB-7F3 7FD "
-    "816-819 81B-823 825-827 829-82D 859-85B 897-89F 8CA-8E1 8E3-903 93A-93C 93E-94F 951-957 962-963 981-983 9BC 9BE-9CD 9D7 9E2-9E3 "
-    "9FE-A03 A3C-A51 A70-A71 A75 A81-A83 ABC ABE-ACD AE2-AE3 AFA-B03 B3C B3E-B57 B62-B63 B82 BBE-BCD BD7 C00-C04 C3C C3E-C56 C62-C63 "
-    "C81-C83 CBC CBE-CD6 CE2-CE3 CF3 D00-D03 D3B-D3C D3E-D4D D57 D62-D63 D81-D83 DCA-DDF DF2-DF3 E31 E34-E3A E47-E4E EB1 EB4-EBC "
-    "EC8-ECE F18-F19 F35 F37 F39 F3E-F3F F71-F84 F86-F87 F8D-FBC FC6 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D 1071-1074 "
-    "1082-108D 108F 109A-109D 135D-135F 1712-1715 1732-1734 1752-1753 1772-1773 17B6-17D3 17DD 1885-1886 18A9 1920-193B 1A17-1A1B "
-    "1A55-1A7F 1B00-1B04 1B34-1B44 1B6B-1B73 1B80-1B82 1BA1-1BAD 1BE6-1BF3 1C24-1C37 1CD0-1CD2 1CD4-1CE8 1CED 1CF4 1CF7-1CF9 "
-    "2CEF-2CF1 2D7F 2DE0-2DFF 302A-302F 3099-309A A66F-A672 A674-A67D A69E-A69F A6F0-A6F1 A802 A806 A80B A823-A827 A82C A880-A881 "
-    "A8B4-A8C5 A8E0-A8F1 A8FF A926-A92D A947-A953 A980-A983 A9B3-A9C0 A9E5 AA29-AA36 AA43 AA4C-AA4D AA7B-AA7D AAB0 AAB2-AAB4 "
-    "AAB7-AAB8 AABE-AABF AAC1 AAEB-AAEF AAF5-AAF6 ABE3-ABEA ABEC-ABED FB1E 101FD 102E0 10376-1037A 10A01-10A0F 10A38-10A3F "
-    "10AE5-10AE6 10D24-10D27 10D69-10D6D 10EAB-10EAC 10EFC-10EFF 10F46-10F50 10F82-10F85 11000-11002 11038-11046 11070 11073-11074 "
-    "1107F-11082 110B0-110BA 110C2 11100-11102 11127-11134 11145-11146 11173 11180-11182 111B3-111C0 111C9-111CC 111CE-111CF "
-    "1122C-11237 1123E-11241 112DF-112EA 11300-11303 1133B-1133C 1133E-1134D 11357 11362-11374 113B8-113C0 113C2 113C5 113C7-113CA "
-    "113CC-113D0 113D2 113E1-113E2 11435-11446 1145E 114B0-114C3 115AF-115C0 115DC-115DD 11630-11640 116AB-116B7 1171D-1172B "
-    "1182C-1183A 11930-1193E 11940 11942-11943 119D1-119E0 119E4 11A01-11A0A 11A33-11A39 11A3B-11A3E 11A47 11A51-11A5B 11A8A-11A99 "
-    "11C2F-11C3F 11C92-11CB6 11D31-11D45 11D47 11D8A-11D97 11EF3-11EF6 11F00-11F01 11F03 11F34-11F3A 11F3E-11F42 11F5A 13440 "
-    "13447-13455 1611E-1612F 16AF0-16AF4 16B30-16B36 16F4F 16F51-16F92 16FE4 16FF0-16FF1 1BC9D-1BC9E 1CF00-1CF46 1D165-1D169 "
-    "1D16D-1D172 1D17B-1D182 1D185-1D18B 1D1AA-1D1AD 1D242-1D244 1DA00-1DA36 1DA3B-1DA6C 1DA75 1DA84 1DA9B-1DAAF 1E000-1E02A 1E08F "
-    "1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF 1E5EE-1E5EF 1E8D0-1E8D6 1E944-1E94A"
-)
-"""Combining marks of scripts (categories Mn, Mc and Me of Unicode 16), those of `IGNORED` aside."""
-
-PILED: Final[Ranges] = tuple(part for part in IGNORED if part[0] in (0x300, 0x488, 0x1AB0, 0x1DC0, 0x20D0, 0xFE20))
-"""The combining marks of `IGNORED`."""
-
-SCRIPTS: Final[Ranges] = _hex(
-    "370-3FF 400-52F 590-5FF 600-8FF 900-97F F00-FFF 1000-109F 1200-139F 1A00-1AFF 3000-30FF A640-A69F 11A50-11AAF 11C70-11CBF 11D60-11DAF "
-    "13000-1345F 16B00-16B8F 16F00-16F9F 1BC00-1BC9F 1D100-1D1FF 1D800-1DAAF 1E800-1E8DF"
-)
-"""Code points of one script that do not lie in one row of 128."""
 
 ENTITIES: Final = {
     name: html5[f"{name};"]
@@ -107,13 +66,8 @@ INLINE: Final = frozenset(
 """Tags inside a word or a line: nothing stands in their place. In that of others stands a space."""
 
 
-def _of(ranges: Ranges) -> str:
-    """Return the inside of a character class."""
-    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
-
-
 _BLANKS: Final = re.escape(BLANK)
-_SIGN: Final = _of(SIGNS)
+_SIGN: Final = class_of(SIGNS)
 _GAP: Final = _BLANKS + _SIGN
 _HEX: Final = "[0-9A-Fa-f]"
 _NEXT: Final = f"%[89ABab]{_HEX}"
@@ -128,7 +82,8 @@ _MARKUP: Final = re.compile(
             f"(?P<tag><[^<>]{{1,{_MOST_PEEKED}}}>)",
             f"(?P<entity>&(?:#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}}|[A-Za-z]{{2,6}});)",
             rf"(?P<link>\[(?=[^\[\]]{{1,{_MOST_PEEKED}}}\]\()|\]\([^{_BLANKS}()]{{1,{_MOST_PEEKED}}}\))",
-            rf"(?P<opens>(?<![^{_BLANKS}(\[{{\"']){_EMPHASIS}(?=[^{_GAP}]))",
+            rf"(?P<opens>(?<![^{_BLANKS}(\[{{\"']){_EMPHASIS}(?=[^{_GAP}])"
+            rf"(?![^{_BLANKS}{BACKSPACES}]{{0,{_MOST_PEEKED - 1}}}[{BACKSPACES}]))",
             rf"(?P<closes>(?<=[^{_BLANKS}(\[{{\"'*_~`]){_EMPHASIS}(?=[{_BLANKS}.,;:!?)\]}}\"']|\Z))",
         )
     )
@@ -136,27 +91,32 @@ _MARKUP: Final = re.compile(
 """Rule 0a: what is written for characters, and what is not shown."""
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_ALL_MARKS: Final = _of(MARKS) + _of(PILED)
+_ALL_MARKS: Final = class_of(MARKS) + class_of(PILED)
 _PILED: Final = re.compile(f"([{_ALL_MARKS}]{{{_MOST_COMPOSED}}})[{_ALL_MARKS}]+")
-_IGNORED: Final = re.compile(f"[{_of(IGNORED)}]+")
-_MARKED: Final = re.compile(f"([^{_of(MARKS)}]?)([{_of(MARKS)}]+)")
+_IGNORED: Final = re.compile(f"[{class_of(IGNORED)}]+")
+_IGNORED_BUT_DIRECTIONS: Final = re.compile(f"(?![{class_of(DIRECTIONS)}])[{class_of(IGNORED)}]")
+_MARKED: Final = re.compile(f"([^{class_of(MARKS)}]?)([{class_of(MARKS)}]+)")
 _REPEATED: Final = re.compile(rf"([^{_BLANKS}])\1\1+")
 _SIGN_RUN: Final = re.compile(f"([{_SIGN}])[{_SIGN}]{{{_MOST_SIGNS},}}")
 _SIGN_RUNS: Final = re.compile(f"([{_SIGN}]+)((?:[{_BLANKS}]+[{_SIGN}]+){{{_MOST_SIGNS},}})")
 _WIDE: Final = re.compile(f"([{_BLANKS}]{{{_MOST_BLANKS}}})[{_BLANKS}]+")
 _BLANK_RUN: Final = re.compile(f"([{_BLANKS}])[{_BLANKS}]+")
-_SINGLE: Final = f"[^{_GAP}{_of(MARKS)}\u1100-\u1dff\u2000-\U0010ffff](?![^{_GAP}])"
+_SINGLE: Final = (
+    f"(?:[^{_GAP}{class_of(MARKS)}\u1100-\u1dff\u2000-\U0010ffff]|[{class_of((REGIONAL,))}])(?![^{_GAP}])"
+)
 _SPREAD: Final = re.compile(f"(?<![^{_GAP}]){_SINGLE}(?:[{_GAP}]+{_SINGLE}){{{_MOST_SIGNS},}}")
+_LETTER_OF_REGIONAL: Final = {code: code - REGIONAL[0] + ord("A") for code in range(REGIONAL[0], REGIONAL[1] + 1)}
 _GAPS: Final = re.compile(f"[{_GAP}]+")
 _HAS_SIGN: Final = re.compile(f"[{_SIGN}]")
 
-_SEEN: Final = re.compile(f"[\ud800-\udfff{_of(IGNORED)}{_of(MARKS)}]")
+_SEEN: Final = re.compile(f"[\ud800-\udfff{class_of(IGNORED)}{class_of(MARKS)}]")
 _MAY_BE_MARKUP: Final = re.compile(r"[<&%*_~`\\]|\]\(|[0-9]{17}")
 _CHANGES: Final = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
         _MAY_BE_MARKUP.pattern,
         r"(.)\1\1",
+        f"[{BACKSPACES}]",
         rf"[{_SIGN}](?:[{_BLANKS}]?[{_SIGN}]){{{_MOST_SIGNS}}}",
         rf"[{_BLANKS}]{{2}}|\A[{_BLANKS}]|[{_BLANKS}]\Z",
         _SPREAD.pattern,
@@ -180,8 +140,8 @@ def condense(text: str, limit: int) -> str:
     if len(text) <= limit and _stays(text):
         return text
     given = text[:MOST_GIVEN]
-    size = 4 * limit + 4 * _MOST_PEEKED
-    while len(shown := _shown(given[:size])) < limit + 4 * _MOST_PEEKED and size < len(given):
+    size = 4 * limit + _SPARE
+    while len(shown := _shown(given[:size])) < limit + _SPARE and size < len(given):
         size *= 4
     return _joined_gaps(shown[:limit])
 
@@ -194,10 +154,13 @@ def _stays(text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """Apply rules 0a to 0d."""
+    """Apply rules 0a to 0e."""
     plain = _without_markup(_SURROGATES.sub("\ufffd", text))
     if not plain.isascii():
         plain = unicodedata.normalize("NFC", _PILED.sub(r"\1", plain))
+    if is_reordered(plain):
+        plain = displayed(_IGNORED_BUT_DIRECTIONS.sub("", plain))
+    if not plain.isascii():
         plain = _MARKED.sub(_own_marks, _IGNORED.sub("", plain))
     plain = _SIGN_RUNS.sub(_first_run, _SIGN_RUN.sub(r"\1", plain))
     plain = _REPEATED.sub(r"\1\1", plain)
@@ -205,7 +168,7 @@ def _shown(text: str) -> str:
 
 
 def _joined_gaps(text: str) -> str:
-    """Apply rule 0e."""
+    """Apply rule 0f."""
     return _BLANK_RUN.sub(r"\1", _SPREAD.sub(_joined, text)).strip(BLANK)
 
 
@@ -301,6 +264,5 @@ def _joined(found: re.Match[str]) -> str:
     ((inside, times),) = Counter(kinds).most_common(1)
     if times < _MOST_SIGNS:
         return text
-    return letters[0] + "".join(
-        " " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True)
-    )
+    words = "".join(" " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True))
+    return (letters[0] + words).translate(_LETTER_OF_REGIONAL)

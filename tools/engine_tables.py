@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.condensing import ENTITIES, INLINE, MARKS, PILED, SCRIPTS
-from retvec_lite.condensing import SIGNS as SHOWN_SIGNS
+from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.kinds import FROM_RIGHT, MARKS, PILED, SCRIPTS
+from retvec_lite.kinds import SIGNS as SHOWN_SIGNS
 from retvec_lite.letters import COMPATIBILITY, compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import factors
 from retvec_lite.ngrams import LETTER, LOWER_CASE_END, fold_table
@@ -112,6 +113,8 @@ def header() -> str:
         *_compositions(),
         *_replacements(),
         *_edges(),
+        "/* The first and last of each range of scripts that are written from right to left (rule 0c). */",
+        _array("uint32_t", "rvl_from_right", itertools.chain(*FROM_RIGHT)),
         "/* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */",
         _string("rvl_entities", ENTITIES),
         _array("uint16_t", "rvl_entity_codes", map(ord, ENTITIES.values())),

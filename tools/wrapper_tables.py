@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.condensing import ENTITIES, INLINE, MARKS, PILED, SCRIPTS, SIGNS
+from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.kinds import FROM_RIGHT, MARKS, PILED, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, Ranges, ranges_hold
 
 ROOT: Final = Path(__file__).parents[1]

@@ -13,9 +13,10 @@ from engine_program import MARKUP
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from retvec_lite.condensing import ENTITIES, INLINE, MARKS, SCRIPTS, SIGNS, condense
+from retvec_lite.condensing import ENTITIES, INLINE, condense
 from retvec_lite.contract import SEPARATING
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
+from retvec_lite.kinds import MARKS, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, Ranges
 from retvec_lite.windows import read_limit, read_text
 

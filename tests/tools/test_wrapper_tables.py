@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from retvec_lite.condensing import ENTITIES, INLINE, MARKS, PILED, SCRIPTS, SIGNS
+from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.kinds import MARKS, PILED, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, ranges_hold
 from tools.wrapper_tables import KINDS, KOTLIN, SWIFT, kotlin, swift
 
