@@ -101,9 +101,7 @@ _SIGN_RUN: Final = re.compile(f"([{_SIGN}])[{_SIGN}]{{{_MOST_SIGNS},}}")
 _SIGN_RUNS: Final = re.compile(f"([{_SIGN}]+)((?:[{_BLANKS}]+[{_SIGN}]+){{{_MOST_SIGNS},}})")
 _WIDE: Final = re.compile(f"([{_BLANKS}]{{{_MOST_BLANKS}}})[{_BLANKS}]+")
 _BLANK_RUN: Final = re.compile(f"([{_BLANKS}])[{_BLANKS}]+")
-_SINGLE: Final = (
-    f"(?:[^{_GAP}{class_of(MARKS)}\u1100-\u1dff\u2000-\U0010ffff]|[{class_of((REGIONAL,))}])(?![^{_GAP}])"
-)
+_SINGLE: Final = f"(?:[^{_GAP}{class_of(MARKS)}\u1100-\u1dff\u2000-\U0010ffff]|[{class_of((REGIONAL,))}])(?![^{_GAP}])"
 _SPREAD: Final = re.compile(f"(?<![^{_GAP}]){_SINGLE}(?:[{_GAP}]+{_SINGLE}){{{_MOST_SIGNS},}}")
 _LETTER_OF_REGIONAL: Final = {code: code - REGIONAL[0] + ord("A") for code in range(REGIONAL[0], REGIONAL[1] + 1)}
 _GAPS: Final = re.compile(f"[{_GAP}]+")

@@ -50,7 +50,7 @@ def is_reordered(text: str) -> bool:
 
 
 def displayed(text: str) -> str:
-    """Return a text without surrogates as it is displayed, without `DIRECTIONS`: rule 0c of the contract.
+    r"""Return a text without surrogates as it is displayed, without `DIRECTIONS`: rule 0c of the contract.
 
     Example:
         >>> from retvec_lite.display import displayed

@@ -51,7 +51,7 @@ _PLANE: Final = 0x10000
 """Code points of a plane. Tables of 16 bits have a part for each of the first two, the only ones with marks and signs."""
 
 _SINGLES_END: Final = 0x1100
-"""Single letters end here (rule 0e); those from U+1E00 to U+1FFF are no digits."""
+"""Single letters end here (rule 0f); those from U+1E00 to U+1FFF are no digits."""
 
 _IDEOGRAPHS: Final = ((0xF900, 0xFAD9), (0x2F800, 0x2FA1D))
 """The first and last ideographs that are composed to others."""
@@ -61,15 +61,6 @@ _GAP: Final = 5
 
 _OLD: Final = 2
 """The version of the contract whose letters the flags tell; those of the next are in tables of their own."""
-
-_PLANE: Final = 0x10000
-"""Code points of a plane. Tables of 16 bits have a part for each of the first two, the only ones with marks and signs."""
-
-_SINGLES_END: Final = 0x1100
-"""Single letters end here (rule 0e); those from U+1E00 to U+1FFF are no digits."""
-
-_IDEOGRAPHS: Final = ((0xF900, 0xFAD9), (0x2F800, 0x2FA1D))
-"""The first and last ideographs that are composed to others."""
 
 _WIDTH: Final = 118
 

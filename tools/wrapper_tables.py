@@ -28,7 +28,8 @@ KINDS: Final[Mapping[str, Ranges]] = {
 
 _ABOUT: Final = {
     "kinds": "Where what is asked about a code point changes: (code point << 8 | kinds), hexadecimal and sorted.",
-    "scripts": "The first and last code points of scripts that do not lie in one row of 128 (rule 0c), hexadecimal.",
+    "scripts": "The first and last code points of scripts that do not lie in one row of 128 (rule 0d), hexadecimal.",
+    "leftward": "The first and last code points of scripts that are written from right to left (rule 0c), hexadecimal.",
     "inline": "Tags that nothing stands for (rule 0a).",
     "entities": "Names of characters, and the code points that they stand for (rule 0a), hexadecimal.",
 }
@@ -79,6 +80,7 @@ def _tables() -> dict[str, list[str]]:
     return {
         "kinds": [f"{value:x}" for value in _changes()],
         "scripts": [f"{edge:x}" for edges in SCRIPTS for edge in edges],
+        "leftward": [f"{edge:x}" for edges in FROM_RIGHT for edge in edges],
         "inline": sorted(INLINE),
         "entities": [word for name, char in ENTITIES.items() for word in (name, f"{ord(char):x}")],
     }

@@ -156,6 +156,13 @@ _CONDENSED_TEXTS: Final[Mapping[str, str]] = {
     + "\u0301 "
     + "ת"
     + 4 * "\u05b0\u200b\u05b8",
+    "letters taken back": "frx\bee *\bmo_xyz\b\b\b\bney, e\u0301\b\b ק\u05b0\bx\x7f&#8;n\\u0008now \b",
+    "letters in reverse": "\u202e!yenom eerf\u202c m\u202d\u2066\u202e\u2066o\u2069\u2066n\u2069\u202c\u2069\u202cey &#8238;won\\u202c \u202eקרא\u05b0, éti\u2067ab\u2069\ncd",
+    "directions in directions": "\u202ea\u202bxy\u202c\u202azw\u202cb\u202c\u202ed\u202ef\u2067\u202eon\u2069e\u202c\u2069\u202cc क\u202e\u0917\u093fक\u0941\u202c "
+    + 63 * "\u202e\u2066"
+    + "ba\u202c\u202edc"
+    + 66 * "\u2069",
+    "regional indicators set apart": "🇫 🇷 🇪 🇪   🇮 🇹! 🇫🇷 🇩🇪 🇮🇹 🇪🇸 🇵🇹",
     "spread words": "f - r - e - e   m . o . n . e . y,  c  a  s  h    n  o  w",
     "spread words of one gap": "f.r.e.e m.o.n.e.y; f r e e, n o w",
     "spread letters and numbers": "1 2 3 4 5 6, a 1 b 2, N.A.S.A. I, a b c1 d é.è-ñ_ü",

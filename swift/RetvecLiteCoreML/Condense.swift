@@ -16,8 +16,8 @@ struct Condensed {
 
     private static let mostGiven = 1 << 19
     private static let mostPeeked = 256
-    /// More than the code points that those ahead of them may change: markup is this long, and composing makes three of one at most.
-    private static let spare = 4 * mostPeeked
+    /// More than the code points that those ahead of them may change: markup, a line that is held, and composing makes three of one at most.
+    private static let spare = 4 * mostPeeked + Line.size
     private static let mostSigns = 3
 
     init(_ text: String, limit: Int) {
@@ -29,6 +29,7 @@ struct Condensed {
             let isAll = points.count < asked || asked == Self.mostGiven
             readMarkup()
             compose()
+            points = displayed(points)
             dropMarks()
             dropSigns()
             dropRepeats()
@@ -155,7 +156,7 @@ struct Condensed {
         if size > 3 || (sign == "~" && size != 2) { return nil }
         let next = peek(end)
         if at == 0 || isSeparator(points[at - 1]) || isOne(of: "([{\"'", points[at - 1]) {
-            guard let next, !isGap(next) else { return nil }
+            guard let next, !isGap(next), !isTakenBack(end) else { return nil }
             opened[sign] = size
             return Markup(taken: size, shown: nil)
         }
@@ -163,6 +164,12 @@ struct Condensed {
         if let next, !isSeparator(next), !isOne(of: ".,;:!?)]}\"'", next) { return nil }
         let isSame = opened.removeValue(forKey: sign) == size
         return isSame ? Markup(taken: size, shown: nil) : nil
+    }
+
+    /// Whether there is a backspace in a word.
+    private func isTakenBack(_ at: Int) -> Bool {
+        let end = behind(at) { !isSeparator($0) && !isBackspace($0) }
+        return end < at + Self.mostPeeked && (peek(end).map(isBackspace) ?? false)
     }
 
     /// Rule 0b.
@@ -176,7 +183,7 @@ struct Condensed {
         points = Array(string(0, points.count).precomposedStringWithCanonicalMapping.unicodeScalars)
     }
 
-    /// Rule 0c.
+    /// Rule 0d, and what is invisible.
     private mutating func dropMarks() {
         var letter: Unicode.Scalar?
         var marks = 0
@@ -193,7 +200,7 @@ struct Condensed {
         }
     }
 
-    /// Rule 0d, as far as signs go.
+    /// Rule 0e, as far as signs go.
     private mutating func dropSigns() {
         var left: [Unicode.Scalar] = []
         var at = 0
@@ -223,7 +230,7 @@ struct Condensed {
         points = left
     }
 
-    /// Rule 0d, as far as repeats go.
+    /// Rule 0e, as far as repeats go.
     private mutating func dropRepeats() {
         var last: Unicode.Scalar?
         var lastButOne: Unicode.Scalar?
@@ -237,7 +244,7 @@ struct Condensed {
         }
     }
 
-    /// Rule 0e, as far as spread words go.
+    /// Rule 0f, as far as spread words go.
     private mutating func joinLetters() {
         var joined: [Unicode.Scalar] = []
         var at = 0
@@ -272,15 +279,15 @@ struct Condensed {
             joined += points[start..<end]
             return end
         }
-        joined.append(points[start])
+        joined.append(letter(points[start]))
         for (gap, shape) in zip(gaps, shapes) {
             if shape != commonest { joined.append(" ") }
-            joined.append(points[gap.upperBound])
+            joined.append(letter(points[gap.upperBound]))
         }
         return end
     }
 
-    /// Rule 0e, as far as separators go.
+    /// Rule 0f, as far as separators go.
     private mutating func narrowGaps() {
         var isBehindOne = true
         points = points.filter { scalar in
@@ -319,7 +326,7 @@ struct Condensed {
 
     private func isSingle(_ at: Int) -> Bool {
         let value = points[at].value
-        return (value < 0x1100 || (0x1E00...0x1FFF).contains(value)) && kinds(of: points[at]) & Tables.mark == 0
+        return (value < 0x1100 || (0x1E00...0x1FFF).contains(value) || regional.contains(value)) && kinds(of: points[at]) & Tables.mark == 0
             && !isGap(points[at]) && (at == 0 || isGap(points[at - 1])) && (peek(at + 1).map(isGap) ?? true)
     }
 }
@@ -340,9 +347,14 @@ func kinds(of scalar: Unicode.Scalar) -> UInt32 {
 /// Whether words end here: at the padding, and at what has the property White_Space, as the contract says.
 func isSeparator(_ scalar: Unicode.Scalar) -> Bool { kinds(of: scalar) & Tables.separator != 0 }
 
+/// Returns the letter that a regional indicator stands for, or what else it is.
+private func letter(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    regional.contains(scalar.value) ? Unicode.Scalar(UInt8(scalar.value - regional.lowerBound + 0x41)) : scalar
+}
+
 private func isSign(_ scalar: Unicode.Scalar) -> Bool { kinds(of: scalar) & Tables.sign != 0 }
 
-private func isGap(_ scalar: Unicode.Scalar) -> Bool { kinds(of: scalar) & (Tables.separator | Tables.sign) != 0 }
+func isGap(_ scalar: Unicode.Scalar) -> Bool { kinds(of: scalar) & (Tables.separator | Tables.sign) != 0 }
 
 private func isOfOneScript(_ letter: UInt32, _ mark: UInt32) -> Bool {
     letter >> 7 == mark >> 7 || stride(from: 0, to: scriptEdges.count, by: 2).contains {
@@ -361,8 +373,9 @@ private func hexDigit(_ scalar: Unicode.Scalar) -> UInt32? {
 
 private func isOne(of signs: String, _ scalar: Unicode.Scalar) -> Bool { signs.unicodeScalars.contains(scalar) }
 
-private func numbers(_ listed: String) -> [UInt32] { listed.split(separator: " ").compactMap { UInt32($0, radix: 16) } }
+func numbers(_ listed: String) -> [UInt32] { listed.split(separator: " ").compactMap { UInt32($0, radix: 16) } }
 
+private let regional: ClosedRange<UInt32> = 0x1F1E6...0x1F1FF
 private let changes = numbers(Tables.kinds)
 private let ascii = (0..<0x80).map { code in (changes.last(where: { $0 >> 8 <= UInt32(code) }) ?? 0) & 0xFF }
 private let scriptEdges = numbers(Tables.scripts)

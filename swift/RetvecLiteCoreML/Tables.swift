@@ -53,10 +53,15 @@ enum Tables {
         1f00002 1f10000 1f18a02 1f1e600 1f20002 1fb0000 2000020 4000000 e000010 e100000
         """
 
-    /// The first and last code points of scripts that do not lie in one row of 128 (rule 0c), hexadecimal.
+    /// The first and last code points of scripts that do not lie in one row of 128 (rule 0d), hexadecimal.
     static let scripts = """
         370 3ff 400 52f 590 5ff 600 8ff 900 97f f00 fff 1000 109f 1200 139f 1a00 1aff 3000 30ff a640 a69f 11a50 11aaf 11c70 \
         11cbf 11d60 11daf 13000 1345f 16b00 16b8f 16f00 16f9f 1bc00 1bc9f 1d100 1d1ff 1d800 1daaf 1e800 1e8df
+        """
+
+    /// The first and last code points of scripts that are written from right to left (rule 0c), hexadecimal.
+    static let leftward = """
+        590 8ff fb1d fdff fe70 feff 10800 10fff 1e800 1efff
         """
 
     /// Tags that nothing stands for (rule 0a).

@@ -11,6 +11,13 @@ final class CondenseTests: XCTestCase {
         XCTAssertEqual(read("f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now"), "free money! now")
     }
 
+    func testWhatIsDisplayedIsRead() {
+        XCTAssertEqual(read("frxy\u{8}\u{8}ee \u{202E}yenom"), "free money")
+        XCTAssertEqual(read("m\u{202D}\u{2066}\u{202E}\u{2066}n\u{2069}\u{2066}o\u{2069}\u{202C}\u{2069}\u{202C}ey"), "money")
+        XCTAssertEqual(read("\u{202E}\u{5E9}\u{5DC}\u{5D5}\u{5DD}\u{202C} now"), "\u{5E9}\u{5DC}\u{5D5}\u{5DD} now")
+        XCTAssertEqual(read("\u{1F1EB} \u{1F1F7} \u{1F1EA} \u{1F1EA}   \u{1F1EE} \u{1F1F9}"), "FREE IT")
+    }
+
     func testTextsOfTheGoldenFilesAreReadAsInPython() throws {
         let file = Golden.folder.deletingLastPathComponent()
             .appendingPathComponent("android_demo/app/src/test/resources/golden.json")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from retvec_lite.condensing import ENTITIES, INLINE, condense
 from retvec_lite.contract import SEPARATING
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
-from retvec_lite.kinds import MARKS, SCRIPTS, SIGNS
+from retvec_lite.kinds import FROM_RIGHT, MARKS, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, Ranges
 from retvec_lite.windows import read_limit, read_text
 
@@ -48,6 +48,20 @@ SHAPES = (
         " ",
         "\0",
     ),
+    *(
+        "a\b",
+        "\b",
+        "\u202e",
+        "\u202ea",
+        "\u202ea\u202c",
+        "\u202e\u2066a",
+        "\u2066\u2069",
+        "\u202eא\u05b0 a",
+        "\u202e\n",
+        "\u2069",
+        "\u202c",
+    ),
+    *(1000 * "a" + 1000 * "\b", 60 * "\u202ea\u2066" + 120 * "\u2069", " *a", "'*a"),
     *("!?", ". ", "x", "a.", "a ", "a  b ", "1 ", "<b>x</b>", "&amp;", "%20", "word "),
 )
 """Repeated a million times, what might take long: markup that never ends, and what leaves nothing."""
@@ -63,6 +77,9 @@ def assert_as_python_reads_it(calls: Calls, text: str) -> None:
     assert calls.condense(text) == right
     if not any(unicodedata.category(char) == "Cs" for char in text):
         assert calls.condense(text.encode()) == right
+
+
+DIRECTIONS = tuple("\u202a\u202b\u202c\u202d\u202e\u202e\u202e\u2066\u2067\u2068\u2069")
 
 
 def edges(ranges: Ranges) -> list[str]:
@@ -95,6 +112,12 @@ def pieces() -> st.SearchStrategy[str]:
         [chr(code) for first, last in MARKS for code in (first, last)] + ["\u0301", "\u0323", "\u0336", "\u20dd"]
     )
     blanks = st.sampled_from(sorted(map(chr, SEPARATING)))
+    display = st.sampled_from(
+        [
+            *"\b\x7f\u202a\u202b\u202c\u202c\u202d\u202e\u202e\u202e\u2066\u2067\u2068\u2069\u2069\nאم",
+            *edges(FROM_RIGHT),
+        ]
+    )
     return st.one_of(
         st.sampled_from(markup),
         tags,
@@ -104,6 +127,8 @@ def pieces() -> st.SearchStrategy[str]:
         units,
         letters,
         letters,
+        display,
+        display,
         marks,
         blanks,
         st.text(max_size=3),
@@ -119,7 +144,8 @@ def texts() -> st.SearchStrategy[str]:
         )
     )
     spread = st.lists(
-        st.tuples(st.sampled_from("abcdeé19"), st.sampled_from([" ", "-", " - ", "  ", ".", "... ", "🙂"])), max_size=20
+        st.tuples(st.sampled_from("abcdeé19🇫🇷"), st.sampled_from([" ", "-", " - ", "  ", ".", "... ", "🙂"])),
+        max_size=20,
     )
     return st.one_of(
         runs.map(lambda some: "".join(piece * count for piece, count in some)),
@@ -139,6 +165,21 @@ def is_known(text: str) -> bool:
 @example("a! ? . b!?!? c")
 def test_any_text(calls: Calls, text: str) -> None:
     assert_as_python_reads_it(calls, text)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["a", "b ", "c!", "ד", "ه ", "क\u093f", 300 * "x", 99 * "y ו", "\b", "\b\b", 300 * "\b", *DIRECTIONS]
+        ),
+        max_size=90,
+    )
+)
+def test_what_is_displayed(calls: Calls, parts: list[str]) -> None:
+    """Longer than a line that is held, deeper than can be."""
+    assert_as_python_reads_it(calls, "".join(parts))
+    assert_as_python_reads_it(calls, "".join(part * 70 if part in DIRECTIONS else part for part in parts))
 
 
 def test_golden_texts(calls: Calls) -> None:

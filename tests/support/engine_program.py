@@ -37,6 +37,7 @@ MARKUP = (
         "\ufa32",
         "\U0002f800",
     ),
+    ("\b", "\u202e", "\u202d", "\u202c", "\u2066", "\u2069", "\n", "a", "b!", "א"),
     ("a ", "b-", "c . ", "1 ", "!!!!", "   ", "\u3000", "🙂"),
 )
 """What condensing replaces or leaves out, whole and in parts."""

@@ -8,7 +8,7 @@ import pytest
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
-from retvec_lite.kinds import MARKS, PILED, SCRIPTS, SIGNS
+from retvec_lite.kinds import FROM_RIGHT, MARKS, PILED, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, ranges_hold
 from tools.wrapper_tables import KINDS, KOTLIN, SWIFT, kotlin, swift
 
@@ -54,3 +54,4 @@ def test_names_and_scripts_are_all_there() -> None:
         name: f"{ord(char):x}" for name, char in ENTITIES.items()
     }
     assert [int(edge, 16) for edge in tables["scripts"]] == [edge for edges in SCRIPTS for edge in edges]
+    assert [int(edge, 16) for edge in tables["leftward"]] == [edge for edges in FROM_RIGHT for edge in edges]

@@ -20,8 +20,9 @@ internal class Condensed(private val limit: Int) {
     private var length = 0
 
     private val markup = Markup()
+    private val display = Display()
 
-    /** How many gaps of each kind a spread word has: rule 0d leaves three rows of three signs in a gap, with three separators around each. */
+    /** How many gaps of each kind a spread word has: rule 0e leaves three rows of three signs in a gap, with three separators around each. */
     private val gaps = IntArray(2 * (MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_SEPARATORS) + 2)
 
     /** Reads a text: rule 0. */
@@ -32,6 +33,7 @@ internal class Condensed(private val limit: Int) {
             val isAll = decode(given, minOf(most, MOST_GIVEN)) || most >= MOST_GIVEN
             count = markup.replace(points, count)
             compose()
+            count = display.read(points, count)
             dropMarks()
             dropSigns()
             dropRepeats()
@@ -68,7 +70,7 @@ internal class Condensed(private val limit: Int) {
         if (!Normalizer.isNormalized(text, NFC)) decode(Normalizer.normalize(text, NFC), Int.MAX_VALUE)
     }
 
-    /** Rule 0c. */
+    /** Rule 0d, and what is invisible. */
     private fun dropMarks() {
         var letter = NONE
         var marks = 0
@@ -82,7 +84,7 @@ internal class Condensed(private val limit: Int) {
         }
     }
 
-    /** Rule 0d, as far as signs go. */
+    /** Rule 0e, as far as signs go. */
     private fun dropSigns() {
         length = count
         count = 0
@@ -112,7 +114,7 @@ internal class Condensed(private val limit: Int) {
         return rows
     }
 
-    /** Rule 0d, as far as repeats go. */
+    /** Rule 0e, as far as repeats go. */
     private fun dropRepeats() {
         var last = NONE
         var lastButOne = NONE
@@ -126,7 +128,7 @@ internal class Condensed(private val limit: Int) {
         }
     }
 
-    /** Rule 0e, as far as spread words go. */
+    /** Rule 0f, as far as spread words go. */
     private fun joinLetters() {
         length = count
         count = 0
@@ -150,14 +152,14 @@ internal class Condensed(private val limit: Int) {
         }
         var commonest = 0
         forEachGap(start, end) { gap, _ -> if (gaps[gap] > gaps[commonest]) commonest = gap }
-        points[count++] = points[start]
         if (letters > MOST_SIGNS && gaps[commonest] >= LEAST_GAPS) {
+            points[count++] = letter(points[start])
             forEachGap(start, end) { gap, single ->
                 if (gap != commonest) points[count++] = ' '.code
-                points[count++] = points[single]
+                points[count++] = letter(points[single])
             }
         } else {
-            for (at in start + 1 until end) points[count++] = points[at]
+            for (at in start until end) points[count++] = points[at]
         }
         return end
     }
@@ -174,7 +176,7 @@ internal class Condensed(private val limit: Int) {
     /** Returns the kind of a gap: how many code points it has, and whether a sign is among them. */
     private fun gap(start: Int, end: Int): Int = 2 * (end - start) + if (every(start, end) { !isSign(it) }) 0 else 1
 
-    /** Rule 0e, as far as separators go. */
+    /** Rule 0f, as far as separators go. */
     private fun narrowGaps() {
         var isBehindOne = true
         keep { point ->
@@ -211,7 +213,7 @@ internal class Condensed(private val limit: Int) {
 
     private fun isSingle(at: Int): Boolean {
         val point = points[at]
-        return (point < 0x1100 || point in 0x1E00..0x1FFF) && kindsOf(point) and (SEPARATOR or SIGN or MARK) == 0 &&
+        return (point < 0x1100 || point in 0x1E00..0x1FFF || point in REGIONAL) && kindsOf(point) and (SEPARATOR or SIGN or MARK) == 0 &&
             (at == 0 || isGap(points[at - 1])) && (at + 1 == length || isGap(points[at + 1]))
     }
 }
@@ -220,6 +222,10 @@ internal class Condensed(private val limit: Int) {
 private fun isComposed(point: Int): Boolean =
     point < 0x300 || point in 0x2010..0x2027 || point in 0x1F000..0x1FAFF || point == REPLACEMENT
 
+/** Returns the letter that a regional indicator stands for, or what else it is. */
+private fun letter(point: Int): Int = if (point in REGIONAL) point - REGIONAL.first + 'A'.code else point
+
+private val REGIONAL = 0x1F1E6..0x1F1FF
 private const val NONE = -1
 private const val FIRST = 256
 private const val REPLACEMENT = 0xFFFD
@@ -227,8 +233,8 @@ private const val REPLACEMENT = 0xFFFD
 /** Code points of a text that are looked at. */
 private const val MOST_GIVEN = 1 shl 19
 
-/** More than the code points that those ahead of them may change: markup is a quarter as long, and composing makes three of one at most. */
-private const val SPARE = 1024
+/** More than the code points that those ahead of them may change: markup, a line that is held, and composing makes three of one at most. */
+private const val SPARE = 2048
 private const val MOST_COMPOSED = 8
 private const val MOST_MARKS = 5
 private const val MOST_SIGNS = 3

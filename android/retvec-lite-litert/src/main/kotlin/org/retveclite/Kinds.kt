@@ -24,7 +24,7 @@ internal fun isOfOneScript(letter: Int, mark: Int): Boolean {
     return false
 }
 
-private fun numbers(listed: String): IntArray = listed.split(' ').map { it.toInt(16) }.toIntArray()
+internal fun numbers(listed: String): IntArray = listed.split(' ').map { it.toInt(16) }.toIntArray()
 
 private val CHANGES = numbers(KINDS)
 private val SCRIPT_EDGES = numbers(SCRIPTS)

@@ -127,7 +127,7 @@ internal class Markup {
         if (size > MOST_EMPHASIS || points[at] == '~'.code && size != 2) return 0
         val next = peek(end)
         if (at == 0 || isSeparator(points[at - 1]) || isOneOf("([{\"'", points[at - 1])) {
-            if (next == NOTHING || isGap(next)) return 0
+            if (next == NOTHING || isGap(next) || isTakenBack(end)) return 0
             opened[sign] = size
             return shows(NOTHING, size)
         }
@@ -136,6 +136,11 @@ internal class Markup {
         val isSame = opened[sign] == size
         opened[sign] = 0
         return if (isSame) shows(NOTHING, size) else 0
+    }
+
+    /** Whether there is a backspace in a word. */
+    private fun isTakenBack(at: Int): Boolean = behind(at) { !isSeparator(it) && !isBackspace(it) }.let { end ->
+        end < at + MOST_PEEKED && end < length && isBackspace(points[end])
     }
 
     /** Returns the code point at a place, [NOTHING] at the end of the text. */

@@ -28,6 +28,17 @@ class CondenseTest {
     }
 
     @Test
+    fun whatIsDisplayedIsRead() {
+        assertEquals("free money", read("frxy\b\bee \u202eyenom"))
+        assertEquals("money", read("m\u202d\u2066\u202e\u2066n\u2069\u2066o\u2069\u202c\u2069\u202cey"))
+        assertEquals("\u05e9\u05dc\u05d5\u05dd now", read("\u202e\u05e9\u05dc\u05d5\u05dd\u202c now"))
+        assertEquals("FREE IT", read("\uD83C\uDDEB \uD83C\uDDF7 \uD83C\uDDEA \uD83C\uDDEA   \uD83C\uDDEE \uD83C\uDDF9"))
+        for (shape in listOf("a\b", "\u202ea", "\u202e", "\u202ea\u202c", "\u2066\u2069", "\u2069", "\b", "\u202ea\u2066")) {
+            assertEquals(shape, true, read(shape.repeat(1_000_000 / shape.length)).length <= 2)
+        }
+    }
+
+    @Test
     fun halfAMillionCodePointsAreLookedAt() {
         assertEquals("", read("\u200b".repeat(MOST) + "a"))
         assertEquals("a", read("\u200b".repeat(MOST - 1) + "a\uD83D\uDE00"))
