@@ -72,7 +72,7 @@ typedef struct {
 } display;
 
 /* Add a code point in the order in which it is displayed, but for foreign marks (0d) and repeats (0e). */
-APART void show_next(display *to, uint32_t code) {
+static void show_next(display *to, uint32_t code) {
   if (is_a(RVL_MARKS, code)) {
     if (!to->letter || !is_of_script(to->letter, code) || ++to->marks > MOST_MARKS) return;
   } else {

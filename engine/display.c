@@ -27,7 +27,7 @@ APART void begin_line(line *text) {
 }
 
 /* Add a code point other than backspaces and directions. */
-APART void hold(line *text, uint32_t code) {
+static void hold(line *text, uint32_t code) {
   uint32_t level, n;
   if (code == '\n' || code == '\r') begin_line(text);
   level = text->open[text->depth] >> 1;

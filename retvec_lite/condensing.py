@@ -101,7 +101,8 @@ _SIGN_RUN: Final = re.compile(f"([{_SIGN}])[{_SIGN}]{{{_MOST_SIGNS},}}")
 _SIGN_RUNS: Final = re.compile(f"([{_SIGN}]+)((?:[{_BLANKS}]+[{_SIGN}]+){{{_MOST_SIGNS},}})")
 _WIDE: Final = re.compile(f"([{_BLANKS}]{{{_MOST_BLANKS}}})[{_BLANKS}]+")
 _BLANK_RUN: Final = re.compile(f"([{_BLANKS}])[{_BLANKS}]+")
-_SINGLE: Final = f"(?:[^{_GAP}{class_of(MARKS)}\u1100-\u1dff\u2000-\U0010ffff]|[{class_of((REGIONAL,))}])(?![^{_GAP}])"
+_NO_SINGLES: Final = class_of(((0x1100, 0x1DFF), (0x2000, REGIONAL[0] - 1), (REGIONAL[1] + 1, MAX_CODE_POINT)))
+_SINGLE: Final = f"[^{_GAP}{class_of(MARKS)}{_NO_SINGLES}](?![^{_GAP}])"
 _SPREAD: Final = re.compile(f"(?<![^{_GAP}]){_SINGLE}(?:[{_GAP}]+{_SINGLE}){{{_MOST_SIGNS},}}")
 _LETTER_OF_REGIONAL: Final = {code: code - REGIONAL[0] + ord("A") for code in range(REGIONAL[0], REGIONAL[1] + 1)}
 _GAPS: Final = re.compile(f"[{_GAP}]+")
@@ -114,7 +115,6 @@ _CHANGES: Final = tuple(
     for pattern in (
         _MAY_BE_MARKUP.pattern,
         r"(.)\1\1",
-        f"[{BACKSPACES}]",
         rf"[{_SIGN}](?:[{_BLANKS}]?[{_SIGN}]){{{_MOST_SIGNS}}}",
         rf"[{_BLANKS}]{{2}}|\A[{_BLANKS}]|[{_BLANKS}]\Z",
         _SPREAD.pattern,
@@ -146,7 +146,7 @@ def condense(text: str, limit: int) -> str:
 
 def _stays(text: str) -> bool:
     """Return whether a text is surely read as it is: most are."""
-    if any(pattern.search(text) for pattern in _CHANGES):
+    if any(sign in text for sign in BACKSPACES) or any(pattern.search(text) for pattern in _CHANGES):
         return False
     return text.isascii() or not (_SEEN.search(text) or not unicodedata.is_normalized("NFC", text))
 

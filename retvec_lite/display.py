@@ -4,6 +4,7 @@ Both hide words from a program, but not from a person (Boucher et al. 2021, "Bad
 Algorithm (UAX #9, rules X1 to X8 and L2), as far as they matter: what no override turns is read as it was written.
 """
 
+import functools
 import re
 from typing import Final
 
@@ -35,10 +36,10 @@ _PARTS: Final = re.compile(
 )
 _GAP: Final = re.compile(f"[{re.escape(BLANK)}{class_of(SIGNS)}]")
 _NEUTRAL: Final = f"[{re.escape(BLANK)}{class_of(SIGNS)}{class_of(MARKS)}]"
-_RUNS: Final = re.compile(
-    f"(?P<neutral>{_NEUTRAL}+)|(?P<right>(?:(?!{_NEUTRAL})[{class_of(FROM_RIGHT)}])+)"
-    f"|(?:(?!{_NEUTRAL})[^{class_of(FROM_RIGHT)}])+"
-)
+_RIGHT: Final = f"(?!{_NEUTRAL})[{class_of(FROM_RIGHT)}]"
+_RUNS: Final = re.compile(f"{_NEUTRAL}+|(?:{_RIGHT})+|(?:(?!{_NEUTRAL})[^{class_of(FROM_RIGHT)}])+")
+_IS_NEUTRAL: Final = re.compile(_NEUTRAL)
+_IS_RIGHT: Final = re.compile(_RIGHT)
 _SAME_LEVEL: Final = re.compile(rb"(.)\1*", re.DOTALL)
 _LETTER: Final = re.compile(f".[{class_of(MARKS)}{_BOUNDARY}]*", re.DOTALL)
 _MARKS: Final = frozenset(chr(code) for first, last in MARKS for code in range(first, last + 1)) | {_BOUNDARY}
@@ -69,6 +70,11 @@ def displayed(text: str) -> str:
     return line.all_in_order()
 
 
+@functools.lru_cache(4096)
+def _kind(char: str) -> str:
+    return "neutral" if _IS_NEUTRAL.match(char) else "right" if _IS_RIGHT.match(char) else "left"
+
+
 class _Line:
     """The code points in which something may still change, each with its level: odd ones are read from right to left."""
 
@@ -91,12 +97,13 @@ class _Line:
         if level % 2 == 0:
             self._push(text, level)
             return
-        for run in _RUNS.finditer(text):
-            if run.lastgroup is None and not self._is_from_left:
+        for run in _RUNS.findall(text) if len(text) > 1 else text:
+            kind = _kind(run[0])
+            if kind == "left" and not self._is_from_left:
                 self._turn_gap(level)
-            if run.lastgroup != "neutral":
-                self._is_from_left = run.lastgroup is None
-            self._push(run.group(), level + (not self._is_from_left))
+            if kind != "neutral":
+                self._is_from_left = kind == "left"
+            self._push(run, level + (not self._is_from_left))
 
     def take_back(self, times: int) -> None:
         """Leave out the last letters with their marks."""
@@ -112,15 +119,17 @@ class _Line:
         ends = control in (_END, _END_OF_ISOLATE)
         inside = level + 1 | 1 if control == _OVERRIDE else level + 2 & ~1
         self._is_from_left = False
-        if self._lost or (not ends and inside > _DEEPEST):
+        if self._lost or (inside > _DEEPEST and not ends):
             self._lost += -1 if ends else 1
         elif control == _END:
             if not is_isolate:
                 self._open.pop()
         elif control == _END_OF_ISOLATE:
-            if any(is_isolate for _, is_isolate in self._open[1:]):
-                while not self._open.pop()[1]:
-                    continue
+            isolate = len(self._open) - 1
+            while not self._open[isolate][1]:
+                isolate -= 1
+            if isolate:
+                del self._open[isolate:]
                 self._add_boundary()
         else:
             if control >= _FIRST_ISOLATE:
@@ -147,6 +156,10 @@ class _Line:
             at -= 1
 
     def _push(self, text: str, level: int) -> None:
+        if len(text) == 1 and len(self._chars) < HELD - 1:
+            self._chars.append(text)
+            self._levels.append(level)
+            return
         at = 0
         while at < len(text):
             some = text[at : at + HELD - len(self._chars)]
@@ -161,7 +174,7 @@ class _Line:
         del self._chars[:count], self._levels[:count]
 
 
-def _in_order(chars: str, levels: bytes) -> str:
+def _in_order(chars: str, levels: bytearray) -> str:
     """Return code points from left to right: those of each level, with what is above in between, are in reverse if it is odd."""
     if not any(level % 2 for level in set(levels)):
         return chars
