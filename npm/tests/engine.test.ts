@@ -153,6 +153,8 @@ describe.skipIf(!DIST).each(["pool", "several", "ngrams"])("%s", (head) => {
     expect(engine.windows(padded)).toEqual([[..."where is it?"].map((one) => one.codePointAt(0))]);
     expect(engine.windows([...padded].map((one) => one.codePointAt(0) as number))).toEqual(engine.windows(padded));
     expect(engine.probabilities(padded)).toEqual(engine.probabilities("where is it?"));
+    const disguised = "whx\bere \u202e?ti si\u202c";
+    expect(engine.windows(disguised)).toEqual(engine.windows("where is it?"));
     const filler = "parcel ".repeat(Math.ceil(engine.readLimit / 7)).slice(0, engine.readLimit);
     expect(engine.probabilities(`${filler} cancel`)).toEqual(engine.probabilities(filler));
   });
