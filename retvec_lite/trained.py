@@ -203,7 +203,7 @@ class Trained:
     def _page(self, held_out: HeldOut) -> bytes:
         from retvec_lite.report_page.page import training_page
 
-        return training_page(self.model, self.validation, held_out, ())
+        return training_page(self.model, self.validation, held_out)
 
     @checked
     def export(
