@@ -29,14 +29,15 @@ _USUAL: Final = 0.75
 """How probable that one is, as a share of what texts of it find it on average: labels differ in how sure answers are."""
 _WRONG: Final = 0.95
 """How far the probability of a listed text's label is from what it says, where a text may have several."""
-_SURE: Final = 0.01
+_SURE: Final = 0.002
 """Share of the right answers that are less sure than those to texts of no label."""
 _TOGETHER: Final = 0.5
 """Least share of the texts of twins that are taken for one of the two."""
 _CONFUSED: Final = 0.25
 """Share of the texts of the rarer twin that are taken for the other one, or the other way round."""
 _APART: Final = 0.6
-"""Largest area under the ROC curve at which two labels are told apart no better than one label cut in two at random."""
+"""Largest area under the ROC curve of twins. Of 24 labels cut in two at random (3,000 texts each of Banking77, AG News, SMS spam and the
+starter data), 21 were found, and no others."""
 FEW: Final = 5
 """Fewer different texts of a label teach little."""
 
