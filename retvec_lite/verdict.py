@@ -87,7 +87,8 @@ def _ship(found: Facts) -> str:
 
 
 def _few_texts(found: Facts) -> str:
-    return f"{found.texts:,} texts are too few to say how good it is: with {_ENOUGH} a label, this says more."
+    count = f"{round(found.independent):,}{' different' if found.repeats else ''} texts"
+    return f"{count} are too few to say how good it is: with {_ENOUGH} a label, this says more."
 
 
 def _how_good(found: Facts) -> Iterator[str]:
@@ -170,7 +171,7 @@ def _repeats(found: Facts) -> Iterator[str]:
 
 def _few(found: Facts) -> Iterator[str]:
     if found.are_few:
-        yield f"collect {_ENOUGH} texts of each label."
+        yield f"{'collect' if found.facts.get('folds') else 'test it on'} {_ENOUGH} texts of each label."
 
 
 def _doubts(found: Facts) -> Iterator[str]:

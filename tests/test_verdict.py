@@ -85,7 +85,12 @@ def test_of_very_few_texts_no_figure_is_told() -> None:
         "9 texts are too few to say how good it is: with 20 a label, this says more."
     ]
     copies = facts_of(1.0, 90, copies={"texts": 80, "groups": 5})
-    assert told(copies)[0].startswith("Ship or not: nobody can say yet."), "ten texts nine times each are ten"
+    assert told(copies)[0].startswith("Ship or not: nobody can say yet. 10 different texts are too few ")
+    set_aside = facts_of(1.0, 9, folds=0, training_texts=90)
+    assert told(set_aside) == [
+        "Ship or not: nobody can say yet. 9 texts are too few to say how good it is: with 20 a label, this says more.",
+        "Next: test it on 20 texts of each label.",
+    ]
     held_out = facts_of(0.9, 14, folds=0, training_texts=4000)
     assert told(held_out)[0].startswith("Ship it if "), "a classifier of many texts, tested on some"
 
