@@ -56,7 +56,7 @@ def test_cross_validation_and_grid_search() -> None:
 def test_every_argument_of_train_that_fits_can_be_searched() -> None:
     elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "strategy"}
     elsewhere |= {"sample_weight"}  # of `fit`
-    elsewhere |= {"delimiter", "skip_bad_rows"}  # of files and tables
+    elsewhere |= {"delimiter", "labels_from", "skip_bad_rows"}  # of files and tables
     theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))
     assert set(theirs) - elsewhere == set(ours)
     assert {name: theirs[name].default for name in ours} == {name: found.default for name, found in ours.items()}

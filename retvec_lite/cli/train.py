@@ -42,7 +42,7 @@ def run_train(args: argparse.Namespace) -> int:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
     if args.head != RnnHead.name:
         run_small_operations_side_by_side()
-    classifier = train(files[0] if len(files) == 1 else list(map(Path, files)), progress=True, **options)
+    classifier = train(data=files[0] if len(files) == 1 else list(map(Path, files)), progress=True, **options)
     print(classifier)
     if plot:
         classifier.plot_learning_curve(plot, force=args.force)

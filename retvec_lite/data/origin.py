@@ -29,7 +29,10 @@ def data_hash(dataset: Dataset) -> str:
         False
     """
     digest = hashlib.sha256(str(dataset.multi_label).encode())
-    for cell in (*dataset.texts, *dataset.labels, *map(repr, dataset.weights)):
+    # Only the ratios of weights matter.
+    most = max(dataset.weights, default=1.0)
+    weights = [repr(weight / most) for weight in dataset.weights] if len(set(dataset.weights)) > 1 else []
+    for cell in (*dataset.texts, *dataset.labels, *weights):
         content = cell.encode("utf-8", "surrogatepass")
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()[:16]

@@ -60,8 +60,11 @@ def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest
     assert f"retvec-lite export {out} --out dist" in printed.replace("\n", "")
 
     before = {name: (out / name).read_bytes() for name in FILES}
-    assert command(*arguments) == cli.USAGE_ERROR
+    assert command(*arguments) == 0 and f"Nothing changed in {out}" in capsys.readouterr().out.replace("\n", "")
+    assert command(*arguments[:-1], 7) == cli.USAGE_ERROR
     assert "--force" in capsys.readouterr().err
+    assert {name: (out / name).read_bytes() for name in FILES} == before
+    os.remove(out / "README.md")  # a folder that lacks something is made again
     assert command(*arguments, "--force") == 0
     assert {name: (out / name).read_bytes() for name in FILES} == before, "same seed, same machine: same bytes"
 
@@ -276,8 +279,9 @@ def test_an_operation_gets_one_thread_unless_xla_joins_operations_or_the_user_ch
     seen: list[str | None] = []
 
     @functools.wraps(train_command.train)
-    def note(**options: object) -> None:
+    def note(**options: object) -> SimpleNamespace:
         seen.append(os.environ.get(THREADS))
+        return SimpleNamespace(held_out=None)
 
     monkeypatch.setattr(train_command, "train", note)
     assert command("starter", "--out", "unused", *options) == 0
