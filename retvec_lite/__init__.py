@@ -31,7 +31,7 @@ _PLACES: Final = {
     "__version__": "version:__version__",
     "check": "api:check",
     "classify_files": "scale.classify_files:classify_files",
-    "compare": "api:compare",
+    "compare": "comparing:compare",
     "demo": "playground:demo",
     "info": "converters.tflite.format:info",
     "load": "api:load",

@@ -1,8 +1,9 @@
 """What `_PLACES` in `__init__.py` says, for type checkers; tests/test_public_names.py compares them."""
 
 from retvec_lite import sklearn
-from retvec_lite.api import check, compare, load, train
+from retvec_lite.api import check, load, train
 from retvec_lite.classifier import Classifier
+from retvec_lite.comparing import compare
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export import IncompleteExportError
 from retvec_lite.converters.tflite.format import info

@@ -1,22 +1,18 @@
-"""The functions that start things: `train`, `load` and `compare`.
+"""The functions that start things: `train` and `load`.
 
 Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
 import contextlib
-import dataclasses
 import inspect
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
-from retvec_lite.data.calibration import unknown_rows
-from retvec_lite.data.comparison import Answer, Comparison, check_csv, compare_answers
-from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, as_dataset, read_dataset
-from retvec_lite.data.scores import check_data
+from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
 from retvec_lite.data.suspects import Check, check_answers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import (
@@ -31,7 +27,6 @@ from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
-from retvec_lite.runtime.interpreters import silent_standard_error
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import OWNED_FILES, SAVED_FILES
 from retvec_lite.training.request import REJECT_AT, is_made_from, read_request
@@ -41,9 +36,6 @@ if TYPE_CHECKING:
 
 ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLike[str] | Any
 """What `as_dataset` takes, tables of any library included."""
-
-_CHUNK: Final = 512
-"""Texts between two reports of progress."""
 
 _ROOM: Final = 8_000_000
 """Bytes of the largest classifier with its report."""
@@ -265,122 +257,3 @@ def load(
     return Classifier(
         source, num_threads=num_threads, runtime=runtime, workers=workers, isolated=isolated, languages=languages
     )
-
-
-@checked
-@takes(read_dataset, *READING)
-def compare(
-    old: str | os.PathLike[str] | Classifier,
-    new: str | os.PathLike[str] | Classifier,
-    data: Any,
-    labels: Sequence[Any] | None = None,
-    *,
-    unknown_label: str | None = None,
-    reject: bool = True,
-    old_runtime: str | None = None,
-    new_runtime: str | None = None,
-    isolated: bool = False,
-    output: str | os.PathLike[str] | None = None,
-    force: bool = False,
-    progress: Progress | bool | None = None,
-    **reading: "Unpack[ReadingOptions]",
-) -> Comparison:
-    """Compare two classifiers on labelled texts: what the new one gains and loses, and whether that could be chance.
-
-    The two may be anything that `load` takes, with different labels, or one file on two runtimes. Of texts that belong to no label
-    "unknown" is the right answer; for all others it is wrong.
-
-    Args:
-        old: a trained folder, an exported file, or what else `load` takes; in Python also a `Classifier`.
-        new: the one to compare with it, likewise.
-        data: texts with `labels`, or labelled texts as `evaluate` takes them.
-        labels: the right label of each text; a list of them where the classifiers give several.
-        unknown_label: the label in the data of the texts that belong to none of the classifiers'; those of their trainings are known.
-        reject: answer "unknown" for texts that belong to none of the labels; otherwise every text gets a label.
-        old_runtime: of an old `.tflite`: ai-edge-litert or tflite-runtime (default: the one that is installed). Where the two differ, each
-            runs in a worker process.
-        new_runtime: of a new `.tflite`, likewise.
-        isolated: run both in worker processes, as `load` does. For files from others.
-        output: a .csv file to write: the texts that the two answer differently.
-        force: replace that file if it exists.
-        progress: a callback (what, done, total), or True for bars on standard error.
-        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see `read_dataset`.
-
-    Raises:
-        RetvecLiteError: for classifiers that cannot be loaded, one that gives a text one label beside one that gives several, data that
-            cannot be read, labels that neither knows, or an output that exists or cannot be written.
-
-    Example:
-        >>> import retvec_lite as rl
-        >>> texts, labels = ["wake me up at six", "play some jazz"], ["alarm", "music"]
-        >>> comparison = rl.compare("classifier", "classifier-int8.tflite", texts, labels)
-        >>> comparison.texts, comparison.p_value
-        (2, 1.0)
-    """
-    if output is not None:
-        check_csv(output)
-        require_writable(output, force)
-    # Two runtimes in one process break each other.
-    isolated = isolated or old_runtime != new_runtime
-    classifiers = [_loaded(old, "old", old_runtime, isolated), _loaded(new, "new", new_runtime, isolated)]
-    several = classifiers[0].decision.multi_label
-    if several != classifiers[1].decision.multi_label:
-        raise RetvecLiteError(
-            "One of the two gives a text one label and the other one several: they cannot be compared."
-        )
-    if several and unknown_label is not None:
-        raise RetvecLiteError("unknown_label is for classifiers that give a text one label; these may give none.")
-    if reading.get("multi_label") is None:
-        reading["multi_label"] = several
-    dataset = as_dataset(data, labels, split="test", **reading)
-    unknown_labels = (unknown_label, *(found.decision.unknown_label for found in classifiers))
-    none = {label for label in unknown_labels if label is not None}
-    known = [{label for label in found.labels if label not in none} for found in classifiers]
-    unknown_rows(dataset.labels, dataset.path, none, unknown_label)
-    check_data(dataset, sorted(known[0] | known[1]), none, several, ("Neither classifier knows", "they know"))
-    with watched(progress) as report:
-        answers = [
-            _answers(found, dataset.texts, reject or several, none, f"{which} classifier", report)
-            for found, which in zip(classifiers, ("old", "new"), strict=True)
-        ]
-    comparison = dataclasses.replace(
-        compare_answers(dataset, *answers, none=none),
-        old=_name_of(old, old_runtime),
-        new=_name_of(new, new_runtime),
-        only_old=tuple(sorted(known[0] - known[1])),
-        only_new=tuple(sorted(known[1] - known[0])),
-    )
-    if output is not None:
-        comparison.to_csv(output)
-    return comparison
-
-
-def _loaded(given: str | os.PathLike[str] | Classifier, which: str, runtime: str | None, isolated: bool) -> Classifier:
-    """Return a classifier to compare, which has answered once: what LiteRT's C++ code prints meanwhile is no news."""
-    if isinstance(given, Classifier):
-        if runtime is not None:
-            raise RetvecLiteError(f"{which}_runtime is for a file: `load` takes the runtime of a Classifier.")
-        return given
-    with silent_standard_error():
-        classifier = load(given, runtime=runtime, isolated=isolated)
-        classifier.probabilities("")
-    return classifier
-
-
-def _name_of(given: str | os.PathLike[str] | Classifier, runtime: str | None) -> str:
-    name = repr(given) if isinstance(given, Classifier) else os.fspath(given)
-    return name if runtime is None else f"{name} on {runtime}"
-
-
-def _answers(
-    classifier: Classifier, texts: Sequence[str], reject: bool, none: Container[str], what: str, progress: Progress
-) -> list[Answer]:
-    """Return what a classifier answers; a label that means `none` of the others is no label."""
-    several, found = classifier.decision.multi_label, []
-    for done, predictions in enumerate(classifier.predict_many(texts, None if several else 1, reject=reject), 1):
-        labels = [label for label, _ in predictions if label is not None and label not in none]
-        probability = min((probability for _, probability in predictions), default=None)
-        found.append(Answer(tuple(sorted(labels)), probability))
-        if not done % _CHUNK or done == len(texts):
-            progress(what, done, len(texts))
-    return found

@@ -112,7 +112,7 @@ def test_two_runtimes_of_one_file(folder: Path) -> None:
     [
         (("{old}", "{golden}/several.retvec"), "One of the two gives a text one label and the other one several"),
         (("{old}", "nowhere"), "There is nothing at nowhere."),
-        (("{data}", "{new}"), "is not a .tflite model"),
+        (("{data}", "{new}"), "test.csv "),
         (("{old}", "{new}", "--old-runtime", "ai-edge-litert"), "Only a .tflite takes runtime"),
         (("{golden}/rejecting.tflite", "{new}", "--old-runtime", "mine"), "Unknown runtime 'mine'"),
         (("{old}", "{new}", "--output", "changes.txt"), "written as .csv, not as changes.txt"),

@@ -4,9 +4,9 @@ import argparse
 import sys
 import warnings
 
-from retvec_lite.api import compare
 from retvec_lite.cli import MODEL
 from retvec_lite.cli.options import add_options
+from retvec_lite.comparing import compare
 from retvec_lite.terminal import json_line
 
 
