@@ -234,7 +234,7 @@ def compare_answers(
         if one.labels != other.labels:
             change = GAINED if now else LOST if was else WRONG
             answers = (join_labels(one.labels), one.probability, join_labels(other.labels), other.probability)
-            changes.append(Change(row, dataset.labels[row], *answers, change, dataset.texts[row]))
+            changes.append(Change(dataset.given_rows[row], dataset.labels[row], *answers, change, dataset.texts[row]))
     order = (LOST, GAINED, WRONG)
     changes.sort(key=lambda change: (order.index(change.change), -(change.new_probability or 0.0)))
     gained, lost = (sum(change.change == what for change in changes) for what in (GAINED, LOST))

@@ -65,6 +65,11 @@ class Dataset:
         return len(self.texts)
 
     @property
+    def given_rows(self) -> Sequence[int]:
+        """The row of each text in the data that were given, see `rows`."""
+        return self.rows or range(len(self.texts))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The distinct labels, sorted by code point: the order of a classifier's outputs."""
         return tuple(sorted({label for labels in self.label_sets for label in labels}))
@@ -96,7 +101,7 @@ class Dataset:
             texts=texts,
             labels=labels,
             weights=tuple(self.weights[row] for row in chosen if self.weights),
-            rows=tuple(self.rows[row] if self.rows else row for row in chosen),
+            rows=tuple(self.given_rows[row] for row in chosen),
         )
 
 

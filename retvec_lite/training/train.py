@@ -95,7 +95,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     shapes = {name: value.shape for name, value in stack.weights.items()}
     answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
-    rows = tuple(request.training.rows[place] if request.training.rows else place for place in tested.rows)
+    rows = tuple(request.training.given_rows[place] for place in tested.rows)
     held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED))
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
@@ -158,7 +158,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     logits = linear.answer()
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme, USUAL_FACTORS)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
-    return HeldOut(texts, texts.rows or tuple(range(len(texts))), data.labels, {0.0: probabilities})
+    return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities})
 
 
 def smallest_label(dataset: Dataset) -> list[Any]:
