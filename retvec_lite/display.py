@@ -17,7 +17,7 @@ DIRECTIONS: Final = ((0x202A, 0x202E), (0x2066, 0x2069))
 BACKSPACES: Final = "\b\x7f"
 """What takes back the letter before it."""
 
-HELD: Final = 1024
+HELD: Final = 768
 """Code points in which something may be taken back or turned; of so many, the first half is passed on."""
 _DEEPEST: Final = 125
 """The highest level; what would be above is not counted."""

@@ -20,7 +20,7 @@ func isBackspace(_ scalar: Unicode.Scalar) -> Bool { scalar.value == 0x08 || sca
 /// The code points in which something may still change.
 struct Line {
     /// How many are held; of so many, the first half is passed on.
-    static let size = 1024
+    static let size = 768
     /// The highest level: odd ones are read from right to left.
     private static let deepest = 125
 

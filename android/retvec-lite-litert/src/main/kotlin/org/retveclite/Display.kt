@@ -161,7 +161,7 @@ private fun isLeftward(point: Int): Boolean {
 private val LEFTWARD_EDGES = numbers(LEFTWARD)
 
 /** Code points in which something may be taken back or turned; of so many, the first half is passed on. */
-private const val HELD = 1024
+private const val HELD = 768
 
 /** The highest level: odd ones are read from right to left. */
 private const val DEEPEST = 125
