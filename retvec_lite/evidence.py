@@ -25,6 +25,9 @@ _OF_FOLD: Final = 1.5
 _FEWEST: Final = 5
 """Texts a label below which nobody can say how good a classifier is."""
 
+_MOST: Final = 1e9
+"""Texts that floats can still tell from one more."""
+
 _SURE: Final = 0.02
 """Width of an interval below which scores are shown with a decimal."""
 
@@ -62,7 +65,7 @@ class Facts:
         others tell nothing; where the folds differ by more than chance, each text tells less; and so it does since no two trainings learn
         the same. Cross-validated, it also holds what the classifier may have learned from all texts. It is one-sided where all were right.
         """
-        texts = self.independent
+        texts = min(self.independent, _MOST)
         # One text more of each kind, right and wrong (Laplace's rule): texts that are all right have no error of their own.
         smooth = (self.score * texts + 1) / (texts + 2)
         error = max(min(self.facts.get("accuracy_error", 0.0), 0.5), math.sqrt(smooth * (1 - smooth) / texts))

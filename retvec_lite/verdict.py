@@ -157,7 +157,7 @@ def _none_of_these(found: Facts) -> Iterator[str]:
 
 def _next(found: Facts) -> str:
     """Return the first step that is worth it. Data come first, since more texts with the same faults teach little."""
-    rules = (_repeats, _few, _doubts, _twins, _worse, _meaningless, _small, _languages, _more)
+    rules = (_repeats, _few, _doubts, _twins, _worse, _meaningless, _languages, _small, _more)
     return next(
         (step for rule in rules for step in rule(found)),
         "nothing. Try it on texts of your users (retvec-lite evaluate).",
@@ -203,6 +203,15 @@ def _meaningless(found: Facts) -> Iterator[str]:
         yield "look at the labels (retvec-lite check): the texts hardly tell them apart."
 
 
+def _languages(found: Facts) -> Iterator[str]:
+    meaning = found.facts.get("meaning", {})
+    known = meaning.get("languages", {meaning.get("language"): 0})
+    others = {tag: share for tag, share in meaning.get("spoken", {}).items() if tag not in known and share >= _SPOKEN}
+    if meaning.get("used") and others:
+        tags = ",".join(sorted(others, key=lambda tag: (-others[tag], tag)))
+        yield f"train with --languages {tags}: {sum(others.values()):.0%} of the texts are in languages whose words it does not know."
+
+
 def _small(found: Facts) -> Iterator[str]:
     label, texts = found.facts.get("smallest_label") or ("", _ENOUGH)
     if texts < _ENOUGH / 2 and texts * len(found.labels) < found.texts / 2:
@@ -216,15 +225,6 @@ def _small(found: Facts) -> Iterator[str]:
         ):
             gain = _points(missed / found.tested)
             yield f"collect texts of {shown(row['label'])}: {missed:,} of its {row['texts']:,} are missed, which costs {gain}."
-
-
-def _languages(found: Facts) -> Iterator[str]:
-    meaning = found.facts.get("meaning", {})
-    known = meaning.get("languages", {meaning.get("language"): 0})
-    others = {tag: share for tag, share in meaning.get("spoken", {}).items() if tag not in known and share >= _SPOKEN}
-    if meaning.get("used") and others:
-        tags = ",".join(sorted(others, key=lambda tag: (-others[tag], tag)))
-        yield f"train with --languages {tags}: {sum(others.values()):.0%} of the texts are in languages whose words it does not know."
 
 
 def _more(found: Facts) -> Iterator[str]:

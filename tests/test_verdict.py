@@ -135,12 +135,12 @@ STEPS: dict[str, tuple[dict[str, Any], str]] = {
     "one label": ({"one_label": ["chat", "talk", 30]}, "merge 'chat' and 'talk' if they mean the same, about 10 points more"),
     "worse": ({"baseline": 0.95}, "train with other options, or none: a plain SVM is 15 points ahead."),
     "meaningless": ({"largest_label": 0.79}, "look at the labels (retvec-lite check): the texts hardly tell them apart."),
+    "languages": ({"meaning": SPOKEN}, "train with --languages de: 30% of the texts are in languages whose words it does not know."),
     "small": ({"smallest_label": ["chat", 4]}, "collect texts of 'chat', which has 4: 20 teach more."),
     "missed": (
         {"weakest": [WEAK | {"texts": 20, "right": 11}]},
         "collect texts of 'chat': 9 of its 20 are missed, which costs 3 points.",
     ),
-    "languages": ({"meaning": SPOKEN}, "train with --languages de: 30% of the texts are in languages whose words it does not know."),
     "more": ({"learning_curve": CLIMBS, "weakest": [WEAK]}, "collect more texts, of 'chat' first: twice as many give about 5 points more."),
 }  # fmt: skip
 
@@ -211,8 +211,9 @@ def test_labels_steer_no_terminal() -> None:
 @pytest.mark.parametrize("accuracy", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("texts", [1, 2, 30, 2**62])
 @pytest.mark.parametrize("error", [0, 1e-300, 1e300])
-def test_odd_facts_give_bounds_all_the_same(accuracy: float, texts: int, error: float) -> None:
-    facts = facts_of(accuracy, texts, accuracy_error=error, copies={"texts": 2**62, "groups": 1})
+@pytest.mark.parametrize("copies", [0, 2**62])
+def test_odd_facts_give_bounds_all_the_same(accuracy: float, texts: int, error: float, copies: int) -> None:
+    facts = facts_of(accuracy, texts, accuracy_error=error, copies={"texts": copies, "groups": 1})
     low, high = Facts(facts, LABELS, PLAIN).bounds
     assert 0.0 <= low <= accuracy <= high <= 1.0
     told(facts)
