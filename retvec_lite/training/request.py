@@ -130,7 +130,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
         class_weights=None if weights is None else choose_class_weights(weights, training.classes),
         warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None),
         meanings=_read_meanings(options["meaning"], options["ngram_kb"]),
-        languages=[language_file(name) for name in options["languages"] or ()],
+        languages=[language_file(name) for name in (() if options["languages"] is None else options["languages"])],
         meaning=options["meaning"],
         **{name: options[name] for name in _PLAIN},
     )
@@ -159,7 +159,10 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise RetvecLiteError(f"validation is a file or a share between 0 and 1, not {validation:g}.")
     if given["ngram_kb"] == 0 and given["meaning"] not in (_AUTO, _NONE):
         raise RetvecLiteError("meaning needs n-grams: the linear part reads both. Leave ngram_kb 0 out.")
-    if given["languages"] and (given["ngram_kb"] == 0 or given["meaning"] == _NONE):
+    asks_languages = (
+        given["languages"] is not None and len(given["languages"]) > 0
+    )  # an array is neither true nor false
+    if asks_languages and (given["ngram_kb"] == 0 or given["meaning"] == _NONE):
         raise RetvecLiteError("languages needs n-grams and what words mean: leave meaning and ngram_kb out.")
 
 
