@@ -55,6 +55,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "Classifier.explain": (heavy.explain, {"text": "hi", "label": "none"}),
         "Classifier.export": (heavy.export, {"out": "dist", "formats": "none"}),
         "Classifier.plot_learning_curve": (heavy.plot_learning_curve, {"path": "curve.png"}),
+        "Classifier.write_report": (heavy.write_report, {"path": "report.html"}),
         "Classifier.predict": (heavy.predict, {"texts": []}),
         "Classifier.save": (heavy.save, {"folder": "nowhere/below"}),
         "Classifier.with_threshold": (heavy.with_threshold, {"keep": 0.9}),

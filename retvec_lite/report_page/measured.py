@@ -125,7 +125,9 @@ def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, i
     chart.line(points, "curve")
     for texts, value in points:
         chart.dot(texts, value, f"{texts:,} texts: {value:.1%}")
-        chart.note(texts, value, f"{value:.1%}", "end", 10)
+        # Near the axis there is no room on the left.
+        place = ("end", 10.0) if texts > 0.2 * most else ("start", -18.0)
+        chart.note(texts, value, f"{value:.1%}", *place)
     without = " Measured without the network." if is_without_network else ""
     return section(
         "learning", "Would more texts help?", f"A curve that still climbs says yes.{without}", chart.element()
