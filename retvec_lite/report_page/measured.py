@@ -20,7 +20,7 @@ _OPEN: Final = 12
 """Labels that are seen at once."""
 
 _MATRIX: Final = 10
-"""Labels that have room in a matrix on a phone."""
+"""Columns that have room in a matrix on a phone."""
 
 _TAKEN: Final = 3
 """Labels that those of a row were taken for."""
@@ -70,9 +70,10 @@ def confusions_section(found: Evaluation) -> Element:
     texts = {row.label: row.texts for row in found.classes}
     # Labels that are confused lie side by side.
     by_confusion = dict.fromkeys(label for row in found.confusions for label in (row.expected, row.predicted))
-    labels = list(dict.fromkeys([*by_confusion, *texts]))[:_MATRIX]
-    is_part = len(labels) < len(texts)
-    which = f"The {_MATRIX} of {len(texts):,} labels that are confused most. " if is_part else ""
+    labels = list(dict.fromkeys([*by_confusion, *texts]))
+    if is_part := len(labels) > _MATRIX:
+        labels = labels[: _MATRIX - 1]
+    which = f"The {len(labels)} of {len(texts):,} labels that are confused most. " if is_part else ""
     note = f"{which}A row is a label, and its cells say for which labels its texts were taken, in percent: right on the diagonal."
     return section(
         "confusions", "Confusions", note, matrix(labels, [texts[name] for name in labels], found.confusions, is_part)

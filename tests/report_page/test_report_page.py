@@ -109,10 +109,11 @@ def test_what_is_shown_of_many_texts_and_labels_is_bounded_and_said() -> None:
 
 
 def test_two_labels_and_a_hundred_and_fifty_have_a_matrix() -> None:
-    for labels in (LABELS[:2], [f"label {number}" for number in range(150)]):
-        made = Read(page(findings(labels, count=600)))
+    for count, shown in ((2, 2), (10, 10), (11, 9), (150, 9)):
+        made = Read(page(findings([f"label {number}" for number in range(count)], count=600)))
         told = [found["aria-label"] for tag, found in made.elements if tag == "svg" and found.get("class") == "matrix"]
-        assert told == [f"Confusions of {min(len(labels), 10)} labels; the table of labels says the same in words."]
+        assert told == [f"Confusions of {shown} labels; the table of labels says the same in words."]
+        assert (f"The 9 of {count} labels that are confused most" in made.text) == (count > 10)
 
 
 def test_a_check_has_a_page_of_its_own() -> None:

@@ -114,4 +114,4 @@ def test_the_rest_in_chromium(name: str, vitest: Vitest, chromium: str, site: Si
 
 def test_every_browser_test_runs_somewhere() -> None:
     names = {file.name.removesuffix(".test.ts") for file in (WEB_DEMO / "browser").glob("*.test.ts")}
-    assert names == {*QUICK, *LONG, "report"}  # test_report_page.py
+    assert names == {*QUICK, *LONG, "report"}  # test_report_in_browser.py

@@ -1,4 +1,4 @@
-/** The page of a report, as Python writes it: from disk, on a phone and on a screen. tests/web/test_report_page.py writes the pages. */
+/** The page of a report, as Python writes it: from disk, on a phone and on a screen. tests/web/test_report_in_browser.py writes the pages. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
