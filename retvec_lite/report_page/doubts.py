@@ -34,8 +34,8 @@ class _Doubt(NamedTuple):
     why: str
 
 
-def doubtful(check: Check) -> Element:
-    """Return the section of a check: labels that are alike or small, and doubtful texts, most suspicious first."""
+def doubtful(check: Check, warnings: Sequence[str] = ()) -> Element:
+    """Return the section of a check: what a training warned of, labels that are alike or small, and doubtful texts, most suspicious first."""
     kinds = [[_suspect(0, one) for one in check.suspects], [_suspect(1, one) for one in check.outsiders]]
     kinds.append([_copies(group) for group in check.contradictions])
     total, shown = sum(map(len, kinds)), [doubt for kind in kinds for doubt in kind[:_SHOWN]]
@@ -45,7 +45,7 @@ def doubtful(check: Check) -> Element:
     if len(shown) < total:
         note += f" The first {_SHOWN} of each kind are here; retvec-lite check writes all to a CSV file."
     title = f"Doubtful texts ({total:,})"
-    return section("doubtful", title, note, *_labels(check), *(_texts(shown) if shown else ()), wide=True)
+    return section("doubtful", title, note, *_lists(check, warnings), *(_texts(shown) if shown else ()), wide=True)
 
 
 def _suspect(kind: int, one: Suspect) -> _Doubt:
@@ -58,12 +58,13 @@ def _copies(group: CopyGroup) -> _Doubt:
     return _Doubt(2, group.labels, "", group.text, place, f"{len(group.rows):,} copies")
 
 
-def _labels(check: Check) -> list[Element]:
-    """Return lists of labels that may be one, and of those with few texts."""
+def _lists(check: Check, warnings: Sequence[str]) -> list[Element]:
+    """Return lists of warnings, of labels that may be one, and of those with few texts."""
     alike = [(named(one.first), " and ", named(one.second), f": {one.confused:.0%}") for one in check.twins]
     small = [(named(label), f": {texts:,}") for label, texts in check.small]
     found = []
     for title, lines in (
+        ("Warnings", [(cut(warning, _LONGEST),) for warning in warnings]),
         ("Labels that may be one, by how often they are confused (50% is chance)", alike),
         (f"Labels with fewer than {FEW} different texts", small),
     ):

@@ -56,7 +56,7 @@ def training_page(
         measured.learning_section(curve, clean, bool(facts.get("epochs"))) if len(curve) > 1 else None,
         measured.calibration_section(clean),
         measured.coverage_section(rejection) if rejection else None,
-        doubtful(check_answers(held_out)),
+        doubtful(check_answers(held_out), facts.get("warnings", ())),
     ]
     said = verdict(facts, model.labels, decision)
     return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])

@@ -56,6 +56,7 @@ def test_it_says_all_that_was_found_out() -> None:
         "disguised",
         "always the largest label: 25%",
         "label may be wrong",
+        "1 text is odd: 'wake me at six'.",
         "of 200 texts repeat others",
         "copies under different labels",
     ):

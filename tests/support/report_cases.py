@@ -60,6 +60,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
         "training_texts": count,
         "validation_texts": count,
         "folds": 3,
+        "warnings": [f"1 text is odd: {given[0]!r}."],
         "validation": {f"{rate:g}": row.to_dict() for rate, row in validation.items()},
         "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)],
     }
