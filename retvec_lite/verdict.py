@@ -82,7 +82,8 @@ def _ship(found: Facts) -> str:
     least = found.bound(found.bounds.low, up=False)
     what = f"a micro F1 of {least} is" if found.several else f"{least} right answers are"
     weak = [shown(row["label"]) for row in found.weakest if row["right"] < _HALF * row["texts"]]
-    unless = f", and if {' and '.join(weak)} may be missed: it finds less than half of their texts" if weak else ""
+    whose = "its" if len(weak) == 1 else "their"
+    unless = f", and if {' and '.join(weak)} may be missed: less than half of {whose} texts are found" if weak else ""
     return f"Ship it if {what} enough{unless}."
 
 

@@ -70,7 +70,7 @@ def test_the_first_sentence_decides(accuracy: float, texts: int, start: str) -> 
 def test_a_label_that_is_hardly_found_is_a_condition() -> None:
     lost = WEAK | {"right": 30, "answered": 90}
     first, *_, weak, _ = told(facts_of(0.8, weakest=[lost]))
-    assert first.endswith(" are enough, and if 'chat' may be missed: it finds less than half of their texts.")
+    assert first.endswith(" are enough, and if 'chat' may be missed: less than half of its texts are found.")
     assert weak.endswith("15 taken for 'alarm', and 60 of other labels taken for it.")
 
 
