@@ -76,11 +76,13 @@ class Twins:
         first: a label.
         second: the other one.
         confused: how often a text of one seems more like the other one than a text of that does: a half where nobody can tell them apart.
+        texts: how many texts of one are taken for the other.
     """
 
     first: str
     second: str
     confused: float
+    texts: int
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,8 @@ def _places(dataset: Dataset) -> list[npt.NDArray[np.int64]]:
 def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities) -> tuple[Twins, ...]:
     """Return the pairs of labels that seem to be one: most of their texts are taken for one of the two, but chance decides for which.
 
-    Whether it does is the area under the ROC curve of their probabilities, over texts that have one of the two.
+    Texts of other labels are not, or nothing is told from anything; where there are no others, there is nothing to merge. Whether chance
+    decides is the area under the ROC curve of their probabilities, over texts that have one of the two.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -292,18 +295,22 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
     answers = np.eye(len(labels), dtype=bool)[probabilities.argmax(axis=1)]
     confused = has.T.astype(np.int64) @ answers
     found = []
-    texts = has.sum(axis=0)
-    often = _CONFUSED * np.minimum(texts[:, None], texts)
+    counts = has.sum(axis=0)
+    often = _CONFUSED * np.minimum(counts[:, None], counts)
     for first, second in zip(*np.nonzero(np.triu(confused + confused.T >= np.maximum(often, 1), 1)), strict=True):
         chosen = has[:, first] ^ has[:, second]
         pair = probabilities[np.ix_(chosen, (first, second))]
         known = answers[np.ix_(chosen, (first, second))].any(axis=1)
-        if len(pair) < 2 * FEW or not 0 < has[chosen, first].sum() < len(pair) or known.mean() < _TOGETHER:
+        if len(pair) < 2 * FEW or not 0 < has[chosen, first].sum() < len(pair):
+            continue
+        others = ~(has[:, first] | has[:, second])
+        if not others.any() or known.mean() - answers[np.ix_(others, (first, second))].any(axis=1).mean() < _TOGETHER:
             continue
         lead = pair[:, 0] - pair[:, 1]
         area = float(roc_auc_score(has[chosen, first], lead))
         if area <= _APART:
-            found.append(Twins(labels[first], labels[second], 1.0 - area))
+            texts = int(confused[first, second] + confused[second, first])
+            found.append(Twins(labels[first], labels[second], 1.0 - area, texts))
     return tuple(sorted(found, key=lambda pair: -pair.confused))
 
 

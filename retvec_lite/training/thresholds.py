@@ -39,14 +39,6 @@ _CONFUSIONS: Final = 8
 _WEAKEST: Final = 2
 """Labels that it names because their F1 is the lowest."""
 
-_TOLD: Final = 0.5
-"""How far two labels that may be one are told from the others: share of their texts that are answered with one of them, less the share of
-other texts that are."""
-_CHANCE: Final = 0.6
-"""Most of what each of the two keeps of its texts then, on average: half would be chance."""
-_FEWEST: Final = 5
-"""Texts that are taken for the other one then, at least."""
-
 Answers = npt.NDArray[np.bool_]
 
 
@@ -86,8 +78,7 @@ class Judged(NamedTuple):
         found = {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
         found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
         rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
-        found |= {"rates": rates, "right_answers": round(self.answers, 2)}
-        return {**found, "one_label": likely_one_label(self.scores[0.0])}
+        return {**found, "rates": rates, "right_answers": round(self.answers, 2)}
 
 
 def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
@@ -131,28 +122,6 @@ def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def likely_one_label(scores: Evaluation) -> list[Any] | None:
-    """Return two labels that may be one under two names, and how many of their texts are taken for the other one; None where none are.
-
-    They are told from the others, and chance decides between them. Where there are no others, there is nothing to merge.
-    """
-    rows = {row.label: row for row in scores.classes}
-    right = {label: round(row.recall * row.texts) for label, row in rows.items()}
-    answers = {label: right[label] / row.precision if row.precision else 0.0 for label, row in rows.items()}
-    mistaken = {(pair.expected, pair.predicted): pair.texts for pair in scores.confusions}
-    for (one, other), away in mistaken.items():
-        back = mistaken.get((other, one), 0)
-        both = [right[one] + away, right[other] + back]
-        texts = rows[one].texts + rows[other].texts
-        if away + back < _FEWEST or not all(both) or texts == scores.texts:
-            continue
-        strays = answers[one] + answers[other] - sum(both)
-        told = sum(both) / texts - strays / (scores.texts - texts)
-        if told >= _TOLD and (right[one] / both[0] + right[other] / both[1]) / 2 <= _CHANCE:
-            return [*sorted((one, other)), away + back]
-    return None
 
 
 def _standard_error(logits: Floats, data: TrainingData) -> float:

@@ -97,6 +97,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED))
+    check = check_answers(held_out)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -120,7 +121,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "baseline": plain_svm(data),
         **stack.facts,
         **judged.facts(),
-        "doubtful": len(check_answers(held_out).suspects),
+        "doubtful": len(check.suspects),
+        "one_label": next(([pair.first, pair.second, pair.texts] for pair in check.twins), None),
     }
     facts["next_step"] = verdict(facts, data.labels, judged.decision)[-1].removeprefix(NEXT)
     known = plan.sentences or request.embedding

@@ -2,13 +2,14 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
 from retvec_lite.data.held_out import HeldOut
-from retvec_lite.data.suspects import Check, check_answers
+from retvec_lite.data.suspects import Check, check_answers, find_twins
 from retvec_lite.errors import RetvecLiteError
 
 LABELS = ("alarm", "music", "weather")
@@ -155,3 +156,27 @@ def test_the_worst_ten_are_shown_on_one_line_each() -> None:
     assert "Labels that may be wrong (10 of 12)" in shown and "\x1b" not in shown
     assert shown.count("taken for 'music' with 97%") == 10 and "line a" not in shown
     assert max(map(len, shown.splitlines())) < 120
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ([[20, 22, 1], [19, 21, 0], [0, 1, 40]], ["a", "b", 41]),
+        ([[2, 5, 0], [9, 30, 1], [0, 1, 40]], ["a", "b", 14]),
+        ([[38, 4, 1], [5, 35, 0], [0, 1, 40]], None),  # told apart
+        ([[20, 22], [19, 21]], None),  # no other label
+        ([[14, 14, 14], [15, 13, 13], [12, 14, 15]], None),  # nothing is told from anything
+        ([[30, 33, 5], [31, 30, 6], [9, 11, 1]], None),  # nor is the third, rare one
+        ([[1, 2, 0], [2, 1, 0], [0, 0, 40]], None),  # too few to tell
+        ([[0, 10, 0], [0, 0, 0], [0, 0, 40]], None),  # no text of b was there
+    ],
+    ids=str,
+)
+def test_two_labels_that_may_be_one(table: list[list[int]], found: list[Any] | None) -> None:
+    """The table says how many texts of each label (rows) were answered with which (columns)."""
+    names = "abcd"[: len(table)]
+    labels = [names[row] for row, counts in enumerate(table) for _ in range(sum(counts))]
+    guess = [column for counts in table for column, count in enumerate(counts) for _ in range(count)]
+    texts = [f"text {place}" for place in range(len(labels))]
+    twins = find_twins(as_dataset(texts, labels), names, np.eye(len(table), dtype=np.float32)[guess])
+    assert [[pair.first, pair.second, pair.texts] for pair in twins] == ([found] if found else [])

@@ -82,7 +82,7 @@ def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
         for kind in (0, 1)
     )
     copies = CopyGroup((0, 3), texts[0], tuple(sorted({*labels[:2]})))
-    twins = Twins(labels[0], labels[-1], 0.5)
+    twins = Twins(labels[0], labels[-1], 0.5, 20)
     return Check("made.csv", len(texts), suspects, outsiders, (copies,), (twins,), tuple((name, 2) for name in labels))
 
 

@@ -17,7 +17,6 @@ from retvec_lite.training.thresholds import (
     choose_decision,
     choose_thresholds,
     decide,
-    likely_one_label,
     measure_held_out,
     micro_f1,
     weakest_labels,
@@ -239,21 +238,3 @@ def test_the_weakest_labels_and_what_they_are_taken_for() -> None:
     assert [row["label"] for row in weakest_labels(scored([[9, 0], [2, 3]]))] == ["b"], "of a, no text is missed"
     never = weakest_labels(scored([[9, 0], [3, 0]]))
     assert never == [{"label": "b", "texts": 3, "right": 0, "answered": 0, "taken_for": "a", "times": 3}]
-
-
-@pytest.mark.parametrize(
-    ("table", "found"),
-    [
-        ([[20, 22, 1], [19, 21, 0], [0, 1, 40]], ["a", "b", 41]),
-        ([[2, 5, 0], [9, 30, 1], [0, 1, 40]], ["a", "b", 14]),
-        ([[38, 4, 1], [5, 35, 0], [0, 1, 40]], None),  # told apart
-        ([[20, 22], [19, 21]], None),  # no other label
-        ([[14, 14, 14], [15, 13, 13], [12, 14, 15]], None),  # nothing is told from anything
-        ([[30, 33, 5], [31, 30, 6], [9, 11, 1]], None),  # nor is the third, rare one
-        ([[1, 2, 0], [2, 1, 0], [0, 0, 40]], None),  # too few to tell
-        ([[0, 10, 0], [0, 0, 0], [0, 0, 40]], None),  # no text of b was there
-    ],
-    ids=str,
-)
-def test_two_labels_that_may_be_one(table: list[list[int]], found: list[Any] | None) -> None:
-    assert likely_one_label(scored(table)) == found
