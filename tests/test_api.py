@@ -118,7 +118,8 @@ def test_without_ngrams_there_is_no_curve_to_draw(tmp_path: Path) -> None:
 
 
 def test_the_linear_head_is_there_in_seconds_and_tells_its_error(tmp_path: Path) -> None:
-    classifier = rl.train(TEXTS, LABELS, head="linear", out=tmp_path / "out")
+    different = [f"{text} {chr(ord('a') + row)}" for row, text in enumerate(TEXTS)]
+    classifier = rl.train(different, LABELS, head="linear", out=tmp_path / "out")
     assert classifier.predict("wkae me at six", top=1)[0].label == "alarm"
     facts = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["folds"] == 3 and facts["epochs"] == 0 and len(facts["learning_curve"]) == 3

@@ -66,7 +66,7 @@ KINDS: Final[Mapping[str, Any]] = {
 """Types of arrays in safetensors files, beside the right one, F32."""
 
 FACTS: Final[Mapping[str, Any]] = {
-    "accuracy_error": 0.0466, "best_epoch": 2, "confusions": [["alarm", "delivery", 3]], "created_by": "retvec-lite 0.2.0", "data": "messages.csv", "epochs": 2,
+    "accuracy_error": 0.0466, "best_epoch": 2, "confusions": [["alarm", "delivery", 3]], "copies": {"texts": 3, "groups": 2}, "created_by": "retvec-lite 0.2.0", "data": "messages.csv", "doubtful": 2, "epochs": 2,
     "estimated_bytes": {"float32": 1651199, "int8": 812207}, "factors": {"linear": 1.5928, "network": 0.3509},
     "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
     "meaning": {"used": True, "share_of_texts": 1.0, "language": "en", "words": 15315, "rows": 31907, "known_words": 1.0,

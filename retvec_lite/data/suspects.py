@@ -97,6 +97,12 @@ class Check:
         copies: groups of equal and nearly equal texts, largest first.
         twins: pairs of labels that may be one, most alike first.
         small: (label, different texts) of labels with fewer than five, smallest first.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> texts = ["wake me at six", "wake me at noon", "where is my parcel", "track my order now"]
+        >>> rl.check(texts, ["alarm", "alarm", "delivery", "delivery"]).small
+        (('alarm', 2), ('delivery', 2))
     """
 
     name: str

@@ -373,7 +373,10 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "baseline": either(SHARE, NOTHING),
     "best_epoch": COUNT,
     "confusions": listed(_CONFUSION),
-    "copies": mapped(COUNT),
+    "copies": Kind(
+        "an object of how many texts repeat others, and how many groups of copies there are",
+        lambda value: mapped(COUNT).fits(value) and set(value) >= {"texts", "groups"},
+    ),
     "created_by": TEXT,
     "data": TEXT,
     "doubtful": COUNT,
