@@ -67,6 +67,8 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "Classifier.predict of a file": (light.predict, {"texts": "12"}),
         "Classifier.predict_many of a file": (light.predict_many, {"texts": ["12"]}),
         "Classifier.probabilities of a file": (light.probabilities, {"texts": ["12"]}),
+        "Check.write": (rl.Check("d.csv", 0, (), (), (), (), ()).write, {"path": "nowhere/below", "force": True}),
+        "check": (rl.check, {"data": ["a text"] * 4, "labels": ["one"] * 4}),
         "classify_files": (rl.classify_files, {"model": "none.tflite", "inputs": "none.csv", "output": "labels.csv"}),
         "compare": (rl.compare, {"old": "none.tflite", "new": light, "data": ["12"], "labels": ["none"]}),
         "demo": (rl.demo, {"model": "none.tflite"}),

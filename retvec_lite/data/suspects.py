@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite.arguments import checked
 from retvec_lite.data.copies import CopyGroup, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.held_out import HeldOut
@@ -123,6 +124,7 @@ class Check:
         """Groups of copies under different labels."""
         return tuple(group for group in self.copies if len(group.labels) > 1)
 
+    @checked
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write suspects, then outsiders, as a CSV file with the columns row, label, suggestion, score and text.
 

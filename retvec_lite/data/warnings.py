@@ -85,7 +85,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
     Example:
         >>> from pathlib import Path
         >>> from retvec_lite import Dataset
-        >>> data_warnings(Dataset(("hi", "hi") * 5, ("a", "b") * 5, Path("d.csv")))
+        >>> data_warnings(Dataset(("hi", "hi", *"cdefghijkl"), ("a", "b") * 6, Path("d.csv")))
         ["1 text has several labels: 'hi' ('a', 'b')."]
     """
     parts = [training] if validation is None else [training, validation]
