@@ -386,11 +386,15 @@ def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[st
     best = table.argmax(axis=1).tolist()
     for weak in facts.get("weakest", ()):
         mistakes = [
-            (float(table[place, column]), place)
+            (-float(table[place, column]), place)
             for place, (column, label) in enumerate(zip(best, held_out.dataset.labels, strict=True))
             if label == weak["label"] != labels[column]
         ]
-        for probability, place in sorted(mistakes, key=lambda item: (-item[0], item[1]))[:_EXAMPLES]:
+        # A text that occurs several times is shown once.
+        places: dict[str, int] = {}
+        for _, place in sorted(mistakes):
+            places.setdefault(held_out.dataset.texts[place], place)
+        for text, place in list(places.items())[:_EXAMPLES]:
             row = f"row {held_out.rows[place]:,}: " if held_out.rows else ""
-            text = shown(held_out.dataset.texts[place])
-            yield f"- {row}{text} is {shown(weak['label'])}, taken for {shown(labels[best[place]])} ({probability:.0%})"
+            other, probability = shown(labels[best[place]]), float(table[place].max())
+            yield f"- {row}{shown(text)} is {shown(weak['label'])}, taken for {other} ({probability:.0%})"

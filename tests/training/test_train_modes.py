@@ -262,9 +262,14 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -
     model = dataclasses.replace(model, training={**model.training, "weakest": [weak]})
     mine = [row for row, name in enumerate(held_out.dataset.labels) if name == label]
     table = np.eye(len(model.labels), dtype=np.float32)[[model.labels.index(name) for name in held_out.dataset.labels]]
-    for row, sure in zip(mine, (0.6, 0.9, 0.7), strict=False):
+    repeated = list(held_out.dataset.texts)
+    repeated[mine[3]] = repeated[mine[1]]
+    for row, sure in zip(mine, (0.6, 0.9, 0.7, 0.8), strict=False):
         table[row] = (1 - sure) * table[row] + sure * np.eye(len(model.labels))[1]
-    found = dataclasses.replace(held_out, probabilities={0.0: table}, rows=tuple(range(100, 100 + len(table))))
+    dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
+    found = dataclasses.replace(
+        held_out, dataset=dataset, probabilities={0.0: table}, rows=tuple(range(100, 100 + len(table)))
+    )
     lines = str(Classifier(model, {}, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]
