@@ -57,7 +57,11 @@ def test_a_table_of_another_language_is_left_out(texts: tuple[str, ...], languag
 def test_the_language_of_most_texts_is_chosen() -> None:
     files = synonyms("en"), synonyms("de")
     found = choose_language(files, language_shares((*ENGLISH[:1], *GERMAN), 0), asked())
-    assert found == (files[1], {"share_of_texts": 0.75})
+    assert found == (files[1], {"share_of_texts": 0.75, "spoken": {"en": 0.25, "de": 0.75}}), (
+        "and which others are spoken"
+    )
+    rare = choose_language(files, {"de": 0.96, "en": 0.04}, asked())
+    assert rare == (files[1], {"share_of_texts": 0.96})
 
 
 def test_a_table_of_the_package_is_read_once_its_language_is_chosen() -> None:

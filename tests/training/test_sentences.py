@@ -132,7 +132,7 @@ def test_few_texts_train_no_network(trained: Outcome) -> None:
     for name, value in known.weights.items():
         np.testing.assert_array_equal(model.weights[name], value, name)
     told = str(Classifier(model, trained.validation))
-    assert "\nExpect " in told and "epochs" not in told
+    assert "\nNext: " in told and "epochs" not in told
 
 
 def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:

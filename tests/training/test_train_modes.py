@@ -114,6 +114,9 @@ def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     accuracy = facts["validation"]["0"]["accuracy"]
     assert accuracy == trained.validation[0.0].accuracy > 0.9 and trained.validation[0.0].texts == 48
     assert 0.0 < facts["accuracy_error"] < 0.2, "48 texts that are all right do not prove perfection"
+    assert facts["largest_label"] == 0.25 and facts["baseline"] == 1.0, "of four equal labels that words tell apart"
+    assert facts["smallest_label"] == [sorted(WORDS)[0], 12] and facts["weakest"] == [] and facts["one_label"] is None
+    assert facts["next_step"].startswith("nothing.")
 
 
 def random_dataset() -> Dataset:
