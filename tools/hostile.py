@@ -67,6 +67,8 @@ KINDS: Final[Mapping[str, Any]] = {
 
 FACTS: Final[Mapping[str, Any]] = {
     "accuracy_error": 0.0466, "best_epoch": 2, "confusions": [["alarm", "delivery", 3]], "copies": {"texts": 3, "groups": 2}, "created_by": "retvec-lite 0.2.0", "data": "messages.csv", "doubtful": 2, "epochs": 2,
+    "data_hash": "0123456789abcdef", "trained_on": "2026-11-27", "versions": {"retvec-lite": "0.2.0", "numpy": "2.2.6"},
+    "options": {"head": "auto", "seed": 0, "class_weights": {"alarm": 1.0}, "languages": []},
     "estimated_bytes": {"float32": 1651199, "int8": 812207}, "factors": {"linear": 1.5928, "network": 0.3509},
     "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
     "meaning": {"used": True, "share_of_texts": 1.0, "language": "en", "words": 15315, "rows": 31907, "known_words": 1.0,

@@ -395,6 +395,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "multi_label": FLAG,
     "next_step": TEXT,
     "one_label": either(_CONFUSION, NOTHING),
+    "options": structured({"seed": COUNT}),
     "rates": listed(_RATE),
     "right_answers": number(0),
     "sentences": FLAG,

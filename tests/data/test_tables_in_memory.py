@@ -1,6 +1,5 @@
 """Labelled texts in memory: tables of any library, records, pairs, and what becomes of labels that are no strings."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,7 +124,6 @@ def test_labels_that_are_no_strings_become_strings_as_json_writes_them() -> None
     [
         (5, "list of pairs"),
         ("x", "Cannot read x: the name of a labelled file"),
-        (os.curdir, "it is a folder, and the name of a labelled file"),
         (["a", "b"], "list of pairs"),
         ([("a", "b", "c")], "list of pairs"),
         ({"text": "a", "label": "b"}, "list of records"),
