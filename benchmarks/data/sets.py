@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.common import require_data
-from retvec_lite.data.dataset import Dataset, load_starter, read_dataset, split
+from retvec_lite.data.dataset import Dataset, load_starter, read_dataset
+from retvec_lite.data.splits import split
 
 FOLDERS: Final[Mapping[str, str]] = {
     "AG News": "ag_news",

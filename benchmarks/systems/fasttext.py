@@ -19,7 +19,8 @@ from benchmarks.systems.linear import HELD_OUT, HELD_OUT_RATES
 from benchmarks.systems.trained import Probabilities, Trained, accuracy
 from benchmarks.systems.vectorizers import require
 from retvec_lite.contract import Floats
-from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.splits import split
 from retvec_lite.data.typos import mistype_many
 
 _TRIES: Final = 3

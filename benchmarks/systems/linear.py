@@ -16,8 +16,9 @@ import numpy as np
 from benchmarks.data.sets import sampled
 from benchmarks.systems.names import BAYES, LINEAR, SVM, SVM_WORDS
 from benchmarks.systems.trained import Trained, from_scikit_learn, share_right
-from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import TYPO_SEED
+from retvec_lite.data.splits import split
 from retvec_lite.data.typos import mistype_many
 
 TABLE_BYTES: Final = 990_000

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.data.copies import copy_groups, count_copies, count_independent, find_copies, undivided
-from retvec_lite.data.dataset import Dataset, load_starter, split
+from retvec_lite.data.dataset import Dataset, load_starter
+from retvec_lite.data.splits import split
 
 
 def are_copies(one: str, other: str, *others: str) -> bool:

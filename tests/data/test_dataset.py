@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.data.dataset import Dataset, read_dataset, split
+from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.data.rows import Rows
+from retvec_lite.data.splits import split
 from retvec_lite.data.texts import read_texts
 from retvec_lite.data.warnings import check_trainable
 from retvec_lite.errors import RetvecLiteError

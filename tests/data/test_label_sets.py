@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset, split
+from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
+from retvec_lite.data.splits import split
 from retvec_lite.data.warnings import check_single, check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 

@@ -13,7 +13,8 @@ from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.dataset import Dataset, split
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.splits import split
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model

@@ -1,0 +1,140 @@
+"""The facts of a training that a classifier carries: what each must be where a file is read."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retvec_lite.json_text import (
+    COUNT,
+    FLAG,
+    NOTHING,
+    SHARE,
+    TEXT,
+    Kind,
+    check_fields,
+    either,
+    listed,
+    mapped,
+    number,
+    structured,
+)
+
+_POINT: Final = Kind(
+    "a pair of a number of texts and a score",
+    lambda value: type(value) is list and len(value) == 2 and COUNT.fits(value[0]) and SHARE.fits(value[1]),
+)
+_CONFUSION: Final = Kind(
+    "a label, the label that was taken for it, and how often",
+    lambda value: type(value) is list and len(value) == 3 and all(map(TEXT.fits, value[:2])) and COUNT.fits(value[2]),
+)
+_SCORES: Final = Kind(
+    "an object of scores",
+    lambda value: mapped(either(SHARE, NOTHING)).fits(value) and SHARE.fits(value.get("accuracy")),
+)
+_BY_RATE: Final = Kind(
+    "an object of scores from 0 to 1 by the share of mistyped words, that of 0 among them",
+    lambda value: mapped(_SCORES).fits(value) and all(map(_is_rate, value)) and (not value or "0" in value),
+)
+
+_RATE: Final = Kind(
+    "a threshold, and the shares of right answers kept, texts answered, right ones among them and false alarms, the last of which may be null",
+    lambda value: (
+        type(value) is list
+        and len(value) == 5
+        and number(0).fits(value[0])
+        and all(map(SHARE.fits, value[1:4]))
+        and either(SHARE, NOTHING).fits(value[4])
+    ),
+)
+
+_MEANING: Final = structured(
+    {
+        "used": FLAG,
+        "left_out": TEXT,
+        "language": TEXT,
+        "words": COUNT,
+        "known_words": SHARE,
+        "languages": mapped(COUNT),
+        "spoken": mapped(SHARE),
+    }
+)
+
+_WEAK: Final = Kind(
+    "an object of a label, its texts, those that are right, those it is the answer to, and what they are taken for",
+    lambda value: (
+        type(value) is dict
+        and TEXT.fits(value.get("label"))
+        and all(COUNT.fits(value.get(name)) for name in ("texts", "right", "answered", "times"))
+        and either(TEXT, NOTHING).fits(value.get("taken_for"))
+    ),
+)
+_COUNTED: Final = Kind(
+    "a label and its number of texts",
+    lambda value: type(value) is list and len(value) == 2 and TEXT.fits(value[0]) and COUNT.fits(value[1]),
+)
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    "accuracy_error": number(0),
+    "baseline": either(SHARE, NOTHING),
+    "best_epoch": COUNT,
+    "confusions": listed(_CONFUSION),
+    "copies": Kind(
+        "an object of how many texts repeat others, and how many groups of copies there are",
+        lambda value: mapped(COUNT).fits(value) and set(value) >= {"texts", "groups"},
+    ),
+    "created_by": TEXT,
+    "data": TEXT,
+    "doubtful": COUNT,
+    "data_hash": TEXT,
+    "epochs": either(COUNT, NOTHING),
+    "estimated_bytes": mapped(COUNT),
+    "fine_tuned_embedding": FLAG,
+    "folds": COUNT,
+    "largest_label": either(SHARE, NOTHING),
+    "learning_curve": either(listed(_POINT), NOTHING),
+    "max_kb": COUNT,
+    "meaning": Kind(
+        "what a training says of what words mean",
+        lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
+    ),
+    "multi_label": FLAG,
+    "next_step": TEXT,
+    "one_label": either(_CONFUSION, NOTHING),
+    "options": structured({"seed": COUNT}),
+    "rates": listed(_RATE),
+    "right_answers": number(0),
+    "sentences": FLAG,
+    "smallest_label": _COUNTED,
+    "texts_cut_by_max_words": SHARE,
+    "texts_in_windows": SHARE,
+    "trained_on": TEXT,
+    "training_texts": COUNT,
+    "unlabelled_texts": COUNT,
+    "validation": _BY_RATE,
+    "validation_texts": COUNT,
+    "versions": mapped(TEXT),
+    "warnings": listed(TEXT),
+    "weakest": listed(_WEAK),
+}  # fmt: skip
+
+
+def check_facts(facts: Mapping[str, Any]) -> None:
+    """Check the facts that this release reads; those of other releases are kept as they are, and each may be missing.
+
+    Raises:
+        RetvecLiteError: naming the first that is not what a training writes.
+    """
+    check_fields(facts, _KINDS)
+
+
+def _needed_of_meaning(facts: Mapping[str, Any]) -> set[str]:
+    """Return the facts that cannot be missing beside the others."""
+    if facts.get("used"):
+        return {"language", "words", "known_words"}
+    return {"language"} if facts.get("languages") else set()
+
+
+def _is_rate(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
