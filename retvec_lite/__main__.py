@@ -55,7 +55,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"unrecognized arguments: (?:.* )?(--?[^ =]+)", message)
         choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
-        if unknown:
+        if missing := re.fullmatch(r"the following arguments are required: (--[^ ,]+)", message):
+            message = f"{missing[1]} is missing: write it in front of its value"
+        elif unknown:
             message += f".{did_you_mean(unknown[1], self._option_string_actions)}"
         elif choice:
             message += f".{did_you_mean(choice[1], re.findall(r'[^ ,]+', choice[2].replace(chr(39), '')))}"

@@ -395,6 +395,6 @@ def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[st
         for _, place in sorted(mistakes):
             places.setdefault(held_out.dataset.texts[place], place)
         for text, place in list(places.items())[:_EXAMPLES]:
-            row = f"row {held_out.rows[place]:,}: " if held_out.rows else ""
+            row = f"row {held_out.rows[place]:,}, " if held_out.rows else ""
             other, probability = shown(labels[best[place]]), float(table[place].max())
-            yield f"- {row}{shown(text)} is {shown(weak['label'])}, taken for {other} ({probability:.0%})"
+            yield f"- {row}labelled {shown(weak['label'])}, answered {other} ({probability:.0%}): {shown(text)}"

@@ -18,6 +18,8 @@ NEXT: Final = "Next: "
 _ENOUGH: Final = 20
 """Texts a label that say more."""
 
+_LEAKED: Final = 0.05
+"""Share of the validation texts that are training texts as well from which scores tell nothing."""
 _REPEATED: Final = 0.3
 """Share of the texts that repeat others from which other texts come first."""
 _DOUBTFUL: Final = 0.03
@@ -74,7 +76,9 @@ def figures(facts: Mapping[str, Any], labels: Sequence[str]) -> list[str]:
 
 def _ship(found: Facts) -> str:
     """Return the sentence that decides."""
-    usual = found.facts.get("largest_label")
+    usual, leaked = found.facts.get("largest_label"), found.facts.get("leaked", 0)
+    if leaked > _LEAKED * found.tested:
+        return f"Ship or not: this does not tell. {leaked:,} of {found.tested:,} validation texts are training texts as well."
     if usual is not None and found.score <= usual:
         return f"Do not ship it: it is no better than always answering {found.usual}."
     if usual is not None and found.bounds.low <= usual:
@@ -82,9 +86,9 @@ def _ship(found: Facts) -> str:
     least = found.bound(found.bounds.low, up=False)
     what = f"a micro F1 of {least} is" if found.several else f"{least} right answers are"
     weak = [shown(row["label"]) for row in found.weakest if row["right"] < _HALF * row["texts"]]
-    whose = "its" if len(weak) == 1 else "their"
-    unless = f", and if {' and '.join(weak)} may be missed: less than half of {whose} texts are found" if weak else ""
-    return f"Ship it if {what} enough{unless}."
+    if weak:
+        return f"Not yet: less than half of the texts of {' and of '.join(weak)} are found. Else, ship it if {what} enough."
+    return f"Ship it if {what} enough."
 
 
 def _few_texts(found: Facts) -> str:
@@ -122,7 +126,10 @@ def _compared(found: Facts) -> Iterator[str]:
     if plain is not None:
         line += f", and a plain SVM about {found.percent(plain)}"
         is_better = found.score > plain and found.percent(found.score) != found.percent(plain)
-        line += "" if is_better else ": on clean texts, this classifier is no better than that"
+        if not is_better:
+            mistyped = found.facts["validation"].get("0.5", {}).get("micro_f1" if found.several else "accuracy")
+            line += ": on clean texts, this classifier is no better than that"
+            line += f"; with half of the words mistyped it still has {found.percent(mistyped)}" if mistyped else ""
     yield f"{line}."
 
 
@@ -130,13 +137,14 @@ def _weakest(found: Facts) -> Iterator[str]:
     """Yield the labels that are told worst, and what their texts are taken for."""
     parts = []
     for row in found.weakest:
-        parts.append(f"{shown(row['label'])}, {row['right']:,} of {row['texts']:,} found")
+        label = shown(row["label"])
+        parts.append(f"{label}, {row['right']:,} of {row['texts']:,} found")
         if row.get("taken_for") is not None:
-            parts[-1] += f", {row['times']:,} taken for {shown(row['taken_for'])}"
+            parts[-1] += f", {row['times']:,} answered {shown(row['taken_for'])}"
         if row["answered"] > 2 * row["right"]:
-            parts[-1] += f", and {row['answered'] - row['right']:,} of other labels taken for it"
+            parts[-1] += f"; {row['answered'] - row['right']:,} texts of other labels were answered {label}"
     if parts:
-        yield f"Weakest: {'; '.join(parts)}."
+        yield f"Weakest: {'. '.join(parts)}."
 
 
 def _none_of_these(found: Facts) -> Iterator[str]:
@@ -145,12 +153,12 @@ def _none_of_these(found: Facts) -> Iterator[str]:
     if lost is None or found.decision.threshold is None:
         return
     of_others = (
-        f" and {recognized:.0%} of those without one"
+        f", and so get {recognized:.0%} of those of no label"
         if recognized is not None
-        else "; texts without one were not among the data"
+        else "; untested, since the data have no texts of no label"
     )
     rule = one_line(found.decision.rule)
-    yield f"None of these: a text whose best label is {rule}, which rejects {lost:.0%} of the texts with a label{of_others}."
+    yield f"No label where the probability of the best one is {rule}: {lost:.0%} of these texts get none{of_others}."
 
 
 # --- the next step ----------------------------------------------------------------------------------------------------
@@ -158,11 +166,17 @@ def _none_of_these(found: Facts) -> Iterator[str]:
 
 def _next(found: Facts) -> str:
     """Return the first step that is worth it. Data come first, since more texts with the same faults teach little."""
-    rules = (_repeats, _few, _doubts, _twins, _worse, _meaningless, _languages, _small, _more)
+    rules = (_leaks, _repeats, _few, _labels, _worse, _meaningless, _languages, _small, _more, _last_doubts)
     return next(
         (step for rule in rules for step in rule(found)),
         "nothing. Try it on texts of your users (retvec-lite evaluate).",
     )
+
+
+def _leaks(found: Facts) -> Iterator[str]:
+    leaked = found.facts.get("leaked", 0)
+    if leaked > _LEAKED * found.tested:
+        yield f"take the {leaked:,} texts that are training texts as well, or nearly so, out of the validation data."
 
 
 def _repeats(found: Facts) -> Iterator[str]:
@@ -175,20 +189,30 @@ def _few(found: Facts) -> Iterator[str]:
         yield f"{'collect' if found.facts.get('folds') else 'test it on'} {_ENOUGH} texts of each label."
 
 
-def _doubts(found: Facts) -> Iterator[str]:
-    doubtful = int(found.facts.get("doubtful", 0))
-    share = doubtful / max(found.texts, 1)
-    if doubtful > 1 and share >= _DOUBTFUL:
-        what = f"look at the {doubtful:,} texts whose labels are doubtful (retvec-lite check)"
-        yield f"{what}: correcting those that are wrong gives up to {_points(share)}."
-
-
-def _twins(found: Facts) -> Iterator[str]:
-    pair = found.facts.get("one_label")
-    if pair:
+def _labels(found: Facts) -> Iterator[str]:
+    """Yield what to do about two labels that may be one, and about doubtful ones: what costs more comes first."""
+    steps = []
+    if pair := found.facts.get("one_label"):
         first, second, texts = pair
         gain = _points(texts / found.tested)
-        yield f"merge {shown(first)} and {shown(second)} if they mean the same, about {gain} more: their texts do not tell them apart."
+        merge = f"merge {shown(first)} and {shown(second)} if they mean the same, which costs about {gain} now"
+        steps.append((texts, merge))
+    doubtful = int(found.facts.get("doubtful", 0))
+    share = doubtful / found.tested
+    if doubtful > 1 and share >= _DOUBTFUL:
+        steps.append((doubtful, f"{_look_at(doubtful)}: up to {_points(share)} of the errors may be theirs"))
+    if steps:
+        yield "; then ".join(step for _, step in sorted(steps, key=lambda step: -step[0])) + "."
+
+
+def _look_at(doubtful: int) -> str:
+    texts = "the text whose label is" if doubtful == 1 else f"the {doubtful:,} texts whose labels are"
+    return f"look at {texts} doubtful (retvec-lite check DATA --output doubtful.csv)"
+
+
+def _last_doubts(found: Facts) -> Iterator[str]:
+    if doubtful := int(found.facts.get("doubtful", 0)):
+        yield f"{_look_at(doubtful)}, then try it on texts of your users (retvec-lite evaluate)."
 
 
 def _worse(found: Facts) -> Iterator[str]:

@@ -46,10 +46,10 @@ def test_a_good_classifier_is_shipped_and_every_reason_is_told() -> None:
     )
     assert compared == "Always answering 'alarm' would be right about 50% of the time, and a plain SVM about 85%."
     assert none == (
-        "None of these: a text whose best label is below 0.2500, which rejects 4% of the texts with a label; texts without one were not "
-        "among the data."
+        "No label where the probability of the best one is below 0.2500: 4% of these texts get none; untested, since the data have no "
+        "texts of no label."
     )
-    assert weak == "Weakest: 'chat', 70 of 90 found, 15 taken for 'alarm'."
+    assert weak == "Weakest: 'chat', 70 of 90 found, 15 answered 'alarm'."
     assert step == "Next: nothing. Try it on texts of your users (retvec-lite evaluate)."
 
 
@@ -70,8 +70,8 @@ def test_the_first_sentence_decides(accuracy: float, texts: int, start: str) -> 
 def test_a_label_that_is_hardly_found_is_a_condition() -> None:
     lost = WEAK | {"right": 30, "answered": 90}
     first, *_, weak, _ = told(facts_of(0.8, weakest=[lost]))
-    assert first.endswith(" are enough, and if 'chat' may be missed: less than half of its texts are found.")
-    assert weak.endswith("15 taken for 'alarm', and 60 of other labels taken for it.")
+    assert first.startswith("Not yet: less than half of the texts of 'chat' are found. Else, ship it if ")
+    assert weak.endswith("15 answered 'alarm'; 60 texts of other labels were answered 'chat'.")
 
 
 def test_an_svm_that_is_as_good_is_admitted() -> None:
@@ -122,7 +122,7 @@ def test_several_labels_a_text_are_told_by_their_f1() -> None:
 def test_what_is_rejected_is_told_where_texts_without_a_label_were_there() -> None:
     facts = facts_of(0.9)
     facts["validation"]["0"]["unknown_recognized"] = 0.75
-    assert any("rejects 4% of the texts with a label and 75% of those without one." in line for line in told(facts))
+    assert any("4% of these texts get none, and so get 75% of those of no label." in line for line in told(facts))
 
 
 # --- the next step ----------------------------------------------------------------------------------------------------
@@ -130,9 +130,10 @@ def test_what_is_rejected_is_told_where_texts_without_a_label_were_there() -> No
 CLIMBS = [[50, 0.6], [100, 0.7], [200, 0.8]]
 SPOKEN = {"used": True, "language": "en", "words": 9, "known_words": 0.7, "spoken": {"en": 0.6, "de": 0.3, "fr": 0.06}}
 STEPS: dict[str, tuple[dict[str, Any], str]] = {
+    "leaks": ({"leaked": 60}, "take the 60 texts that are training texts as well, or nearly so, out of the validation data."),
     "repeats": ({"copies": {"texts": 120, "groups": 30}}, "collect other texts: 120 of 300 repeat others"),
-    "doubtful": ({"doubtful": 24}, "look at the 24 texts whose labels are doubtful (retvec-lite check): correcting those that are wrong gives up to 8"),
-    "one label": ({"one_label": ["chat", "talk", 30]}, "merge 'chat' and 'talk' if they mean the same, about 10 points more"),
+    "one label": ({"one_label": ["chat", "talk", 30]}, "merge 'chat' and 'talk' if they mean the same, which costs about 10 points now"),
+    "doubtful": ({"doubtful": 24}, "look at the 24 texts whose labels are doubtful (retvec-lite check DATA --output doubtful.csv): up to 8 points of the errors"),
     "worse": ({"baseline": 0.95}, "train with other options, or none: a plain SVM is 15 points ahead."),
     "meaningless": ({"largest_label": 0.79}, "look at the labels (retvec-lite check): the texts hardly tell them apart."),
     "languages": ({"meaning": SPOKEN}, "train with --languages de: 30% of the texts are in languages whose words it does not know."),
@@ -167,7 +168,7 @@ def test_the_step_that_is_worth_most_comes_first() -> None:
     "more",
     [
         {"copies": {"texts": 20, "groups": 9}},
-        {"doubtful": 3},
+        {"leaked": 3},
         {"learning_curve": [[50, 0.79], [100, 0.8], [200, 0.8]]},
         {"learning_curve": [[50, 0.76], [100, 0.78], [200, 0.8]]},
         {"learning_curve": [[200, 0.8]]},
@@ -182,13 +183,30 @@ def test_what_is_worth_little_is_no_step(more: dict[str, Any]) -> None:
     assert step_of(facts_of(0.8, **more)).startswith("nothing.")
 
 
+def test_of_labels_to_merge_and_doubtful_ones_what_costs_more_comes_first() -> None:
+    both = step_of(facts_of(0.8, one_label=["chat", "talk", 30], doubtful=24))
+    assert both.startswith("merge 'chat'") and "; then look at the 24 texts" in both
+    assert step_of(facts_of(0.8, one_label=["chat", "talk", 12], doubtful=24)).startswith("look at the 24 texts")
+
+
+def test_a_few_doubtful_labels_are_told_where_nothing_else_is() -> None:
+    assert step_of(facts_of(0.8, doubtful=3)).startswith("look at the 3 texts whose labels are doubtful")
+    assert step_of(facts_of(0.8, doubtful=1)).startswith("look at the text whose label is doubtful")
+
+
+def test_scores_of_training_texts_decide_nothing() -> None:
+    first, *_, step = told(facts_of(0.99, leaked=60, folds=0))
+    assert first == "Ship or not: this does not tell. 60 of 300 validation texts are training texts as well."
+    assert step.startswith("Next: take the 60 texts")
+
+
 # --- classifiers of others --------------------------------------------------------------------------------------------
 
 
 def test_earlier_releases_say_less() -> None:
     new = {"largest_label", "weakest", "baseline", "smallest_label", "one_label", "copies", "doubtful"}
     old = {name: value for name, value in facts_of(0.9).items() if name not in new}
-    assert [line.split()[0] for line in told(old)] == ["Ship", "Expect", "None", "Next:"]
+    assert [line.split()[0] for line in told(old)] == ["Ship", "Expect", "No", "Next:"]
     assert verdict({}, LABELS, PLAIN) == verdict({"validation": {}}, LABELS, PLAIN) == figures({}, LABELS) == []
     assert interval({}) is None
 

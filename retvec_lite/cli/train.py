@@ -48,7 +48,9 @@ def run_train(args: argparse.Namespace) -> int:
         classifier.plot_learning_curve(plot, force=args.force)
     # What was held out is known right after a training alone.
     done = "Written to" if classifier.held_out else "Nothing changed in"
-    print(f"{done} {args.out}. Look at {args.out}/report.html. Next: retvec-lite export {args.out} --out dist")
+    print(
+        f"{done} {args.out}. All of it with pictures: {args.out}/report.html. Export it: retvec-lite export {args.out} --out dist"
+    )
     return 0
 
 

@@ -185,7 +185,8 @@ class Comparison:
         ]
         if self.old_unanswered or self.new_unanswered:
             parts.append(
-                f"No label: {_counted(self.old_unanswered)} with the old one, {self.new_unanswered:,} with the new one."
+                f"No label: {_counted(self.old_unanswered)} with the old one, {self.new_unanswered:,} with the new one; that is wrong "
+                "where a text has one."
             )
         for which, names in (("old", self.only_old), ("new", self.only_new)):
             if names:

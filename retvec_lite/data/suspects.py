@@ -154,7 +154,14 @@ class Check:
         if self.twins:
             pairs = [(pair.first, pair.second, f"{pair.confused:.0%}") for pair in self.twins[:_SHOWN]]
             title = f"Labels that may be one under two names{_of(self.twins)}"
-            parts.append(Table(title, ("label", "label", "confused"), pairs, frozenset(("confused",))))
+            parts.append(
+                Table(
+                    title,
+                    ("label", "label", "confused (by chance 50%)"),
+                    pairs,
+                    frozenset(("confused (by chance 50%)",)),
+                )
+            )
         if self.small:
             counts = [(label, f"{texts:,}") for label, texts in self.small[:_SHOWN]]
             title = f"Labels with fewer than {FEW} different texts{_of(self.small)}"

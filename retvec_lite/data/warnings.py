@@ -79,8 +79,10 @@ def check_single(labels: Sequence[str], source: object) -> None:
         )
 
 
-def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[str]:
+def data_warnings(training: Dataset, validation: Dataset | None = None, both: Sequence[str] | None = None) -> list[str]:
     """Return one sentence for each kind of fault; without `validation`, those texts are taken from `training`.
+
+    `both` are texts of the two, as `in_both` finds them; None to find them.
 
     Example:
         >>> from pathlib import Path
@@ -101,7 +103,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         found.append(f"{_count(several, 'text has', 'texts have')} {kind}: {examples}.")
     if (copies := count_copies(groups)["texts"]) > _REPEATED * len(training):
         found.append(
-            f"{copies:,} of {len(training):,} texts repeat others, or nearly so: the classifier learns little from them."
+            f"{copies:,} of {len(training):,} texts repeat others, or nearly so: they count once, and teach little."
         )
 
     counts = Counter(label for names in training.label_sets for label in names)
@@ -138,7 +140,8 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
         examples = _listed(rare, lambda label: f"{label!r} ({counts[label]})")
         found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {_FEW} texts: {examples}. Add some.")
 
-    if validation and (both := _in_both(training, validation)):
+    both = in_both(training, validation) if both is None and validation else both
+    if both:
         found.append(
             f"{_count(both, 'validation text is', 'validation texts are')} in the training data as well, or nearly so, so accuracy "
             f"will look too good: {_listed(both, _short)}."
@@ -146,7 +149,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None) -> list[
     return found
 
 
-def _in_both(training: Dataset, validation: Dataset) -> list[str]:
+def in_both(training: Dataset, validation: Dataset) -> list[str]:
     """Return the different texts of the validation data that are copies of training texts."""
     groups = find_copies([*training.texts, *validation.texts]).tolist()
     known = set(groups[: len(training)])

@@ -92,6 +92,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "largest_label": either(SHARE, NOTHING),
     "learning_curve": either(listed(_POINT), NOTHING),
     "max_kb": COUNT,
+    "leaked": COUNT,
     "meaning": Kind(
         "what a training says of what words mean",
         lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),

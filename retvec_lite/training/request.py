@@ -14,7 +14,7 @@ from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.labels import ClassWeights, choose_class_weights
 from retvec_lite.data.origin import data_hash
-from retvec_lite.data.warnings import check_single, check_trainable, data_warnings
+from retvec_lite.data.warnings import check_single, check_trainable, data_warnings, in_both
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.report import CREATED_BY
@@ -46,6 +46,7 @@ class Request:
         embedding: pre-trained word embedding; None for RETVec-raw.
         class_weights: see `choose_class_weights`; None for the recommended ones.
         warnings: what to check in the texts.
+        leaked: how many validation texts are training texts as well, or nearly so.
         meanings: what words mean, to choose the language of the texts from: files, or tags of those in the package, which are read once
             chosen; empty to do without.
         languages: the same of other languages that the classifier shall know.
@@ -57,6 +58,7 @@ class Request:
     embedding: Embedding | None
     class_weights: ClassWeights | None
     warnings: Sequence[str]
+    leaked: int
     meanings: Sequence[MeaningFile | str]
     languages: Sequence[MeaningFile]
     head: str
@@ -121,6 +123,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
             "Add texts of it there, or remove it from the validation texts."
         )
+    both = in_both(training, validation) if isinstance(validation, Dataset) else []
     _check_rejection(training, options["reject_at"], options["unknown_label"])
     weights = options["class_weights"]
     return Request(
@@ -128,7 +131,8 @@ def read_request(given: Mapping[str, Any]) -> Request:
         validation=validation,
         embedding=choose_embedding(options["embedding"]),
         class_weights=None if weights is None else choose_class_weights(weights, training.classes),
-        warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None),
+        warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None, both),
+        leaked=sum(map(set(both).__contains__, validation.texts)) if isinstance(validation, Dataset) else 0,
         meanings=_read_meanings(options["meaning"], options["ngram_kb"]),
         languages=[language_file(name) for name in (() if options["languages"] is None else options["languages"])],
         meaning=options["meaning"],

@@ -110,6 +110,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "training_texts": len(data.clean),
         "validation_texts": len(data.held_out.truth),
         "warnings": request.warnings,
+        "leaked": request.leaked,
         "folds": data.folds,
         "multi_label": request.training.multi_label,
         "texts_cut_by_max_words": data.share_cut,

@@ -98,7 +98,7 @@ def test_what_is_printed_steers_no_terminal() -> None:
     found = dataclasses.replace(compared(), only_old=tuple(f"label {n}" for n in range(12)), only_new=("x\x1b",))
     shown = str(found)
     assert "6 texts of test.csv: 50.0% right with the old one, 33.3% with the new one (-16.7 points)." in shown
-    assert "No label: 1 text with the old one, 1 with the new one." in shown
+    assert "No label: 1 text with the old one, 1 with the new one; that is wrong where a text has one." in shown
     assert "Only the old one knows label 0, " in shown and "label 9 and 2 more." in shown
     assert "Lost: 2" in shown and "Gained: 1" in shown and "Wrong with both, in another way: 2" in shown
     assert "\x1b" not in shown and "(none)" in shown

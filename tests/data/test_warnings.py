@@ -20,7 +20,7 @@ def test_good_data_have_no_warning() -> None:
 
 
 def test_many_copies_are_told_and_few_are_not() -> None:
-    told = "12 of 24 texts repeat others, or nearly so: the classifier learns little from them."
+    told = "12 of 24 texts repeat others, or nearly so: they count once, and teach little."
     assert data_warnings(dataset(*GOOD, *GOOD)) == [told]
     assert data_warnings(dataset(*GOOD, *[(text.upper() + "!", label) for text, label in GOOD])) == [told]
     assert data_warnings(dataset(*GOOD, GOOD[0])) == []
