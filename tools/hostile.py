@@ -73,7 +73,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
     "meaning": {"used": True, "share_of_texts": 1.0, "language": "en", "words": 15315, "rows": 31907, "known_words": 1.0,
                 "languages": {"en": 15000, "de": 315}},
-    "baseline": 0.9, "leaked": 3, "leaked": 3, "largest_label": 0.25, "next_step": "nothing.",
+    "baseline": 0.9, "leaked": 3, "largest_label": 0.25, "next_step": "nothing.",
     "one_label": ["alarm", "delivery", 6], "smallest_label": ["alarm", 4],
     "weakest": [{"label": "alarm", "texts": 5, "right": 2, "answered": 3, "taken_for": "delivery", "times": 3}],
     "multi_label": False, "rates": [[0.4, 1.0, 0.99, 0.9, None], [0.6, 0.95, 0.9, 0.93, 0.02]], "reject_at": 0.99, "right_answers": 15.5, "sentences": True,
