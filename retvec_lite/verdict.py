@@ -150,15 +150,18 @@ def _weakest(found: Facts) -> Iterator[str]:
 def _none_of_these(found: Facts) -> Iterator[str]:
     """Yield what the threshold for texts without a label keeps and rejects."""
     lost, recognized = (found.clean.get(name) for name in ("in_scope_unknown", "unknown_recognized"))
-    if lost is None or found.decision.threshold is None:
+    if found.decision.threshold is None:
+        return
+    rule = f"No label where the probability of the best one is {one_line(found.decision.rule)}"
+    if lost is None:
+        yield f"{rule}."
         return
     of_others = (
         f", and so get {recognized:.0%} of those of no label"
         if recognized is not None
         else "; untested, since the data have no texts of no label"
     )
-    rule = one_line(found.decision.rule)
-    yield f"No label where the probability of the best one is {rule}: {lost:.0%} of these texts get none{of_others}."
+    yield f"{rule}: {lost:.0%} of these texts get none{of_others}."
 
 
 # --- the next step ----------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def test_a_saved_classifier_comes_back(trained: rl.Classifier, tmp_path: Path) -
     loaded = rl.load(tmp_path / "saved")
     assert isinstance(loaded, rl.Classifier) and loaded.model.to_bytes() == trained.model.to_bytes()
     assert np.array_equal(loaded.probabilities(TEXTS), trained.probabilities(TEXTS))
-    assert "Validation" in str(loaded) and str(loaded).splitlines()[0] == str(trained).splitlines()[0]
+    assert "Verdict" in str(loaded) and str(loaded).splitlines()[0] == str(trained).splitlines()[0]
     with pytest.raises(rl.RetvecLiteError, match="force"):
         trained.save(tmp_path / "saved")
     trained.save(tmp_path / "saved", force=True)

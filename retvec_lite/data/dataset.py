@@ -100,8 +100,12 @@ class Dataset:
             texts=texts,
             labels=labels,
             weights=tuple(self.weights[row] for row in chosen if self.weights),
-            rows=tuple(self.given_rows[row] for row in chosen),
+            rows=_rows_if_left_out(tuple(self.given_rows[row] for row in chosen)),
         )
+
+
+def _rows_if_left_out(rows: tuple[int, ...]) -> tuple[int, ...]:
+    return () if rows == tuple(range(len(rows))) else rows
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -344,8 +348,7 @@ def _checked(
         kept.append(number)
     if not texts:
         raise RetvecLiteError(" ".join([f"There are no rows in {path}.", *skipped.sentences()]))
-    numbers = tuple(everything[place][2].number for place in kept)
-    numbers = () if numbers == tuple(range(len(texts))) else numbers
+    numbers = _rows_if_left_out(tuple(everything[place][2].number for place in kept))
     dataset = Dataset(tuple(texts), tuple(labels), path, multi_label, skipped.sentences(), rows=numbers)
     if weights is None:
         return dataset

@@ -78,7 +78,7 @@ class Judged(NamedTuple):
         found = {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
         found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
         rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
-        return {**found, "rates": rates, "right_answers": round(self.answers, 2)}
+        return {**found, "rates": rates, "right_answers": round(self.answers, 6)}
 
 
 def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:

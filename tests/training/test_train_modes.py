@@ -227,7 +227,7 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     lines = told_by(crossed.trained)
     assert crossed.trained.model.ngrams is not None
     buckets = f"{crossed.trained.model.ngrams.buckets:,} buckets of n-grams"
-    start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 16 word slots of "
+    start = f"pool with {buckets} on tiny.csv: 48 training texts, 4 labels, 24 word slots of "
     assert lines[0].startswith(start) and lines[0].endswith("are read in windows), 14 epochs.")
     assert lines[1].startswith("A .tflite will take about ")
     assert lines[2:4] == ["", "Validation (cross-validated in 3 folds)"]
@@ -277,7 +277,7 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]
     texts = held_out.dataset.texts
-    expected = [f"- row {100 + row}: {texts[row]!r} is {label!r}, taken for {other!r} ({sure})" for row, sure in shown]
+    expected = [f"- row {100 + row}, labelled {label!r}, answered {other!r} ({sure}): {texts[row]!r}" for row, sure in shown]
     assert lines[start + 1 : -1] == expected and lines[-1].startswith("Next: ")
     without = str(Classifier(model)).splitlines()
     assert [line for line in lines if line not in expected] == without, "and otherwise it says the same"

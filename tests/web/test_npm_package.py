@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NPM = ROOT / "npm"
 CONSUMER = NPM / "tests" / "consumer"
 GOLDEN = ROOT / "golden"
-TEXTS = 3 * 165
+TEXTS = 3 * 169
 """Texts of golden/ with `.retvec` files."""
 
 
