@@ -277,7 +277,9 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]
     texts = held_out.dataset.texts
-    expected = [f"- row {100 + row}, labelled {label!r}, answered {other!r} ({sure}): {texts[row]!r}" for row, sure in shown]
+    expected = [
+        f"- row {100 + row}, labelled {label!r}, answered {other!r} ({sure}): {texts[row]!r}" for row, sure in shown
+    ]
     assert lines[start + 1 : -1] == expected and lines[-1].startswith("Next: ")
     without = str(Classifier(model)).splitlines()
     assert [line for line in lines if line not in expected] == without, "and otherwise it says the same"
