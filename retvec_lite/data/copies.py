@@ -35,6 +35,8 @@ _ADDED: Final = 0.2
 """Share of the words of the longer text that may stand in front of the other one, or behind it."""
 _MISTYPED: Final = 4
 """Letters of a word from which it may be mistyped: shorter words are often one letter apart."""
+_MOST_MISTYPED: Final = 100
+"""Words that only one of two texts has, up to which mistyped ones are looked for: each is compared with each."""
 
 _ORDERS, _ROWS = 16, 4
 """Texts are sorted by their hashes that many times, each time by others first; so many hashes that are the same make neighbors."""
@@ -89,7 +91,7 @@ def find_copies(texts: Sequence[str]) -> Groups:
     written = list(distinct)
     known = Counter(word for words in written for word in set(words))
     long = [place for place, words in enumerate(written) if len(words) >= _FEWEST]
-    for pair in dict.fromkeys(_pairs([" ".join(written[place]) for place in long])):
+    for pair in _pairs([" ".join(written[place]) for place in long]):
         one, other = (long[place] for place in pair)
         first, second = _root(union, one), _root(union, other)
         if first != second and _are_copies(written[one], written[other], known):
@@ -176,7 +178,7 @@ def _root(union: list[int], place: int) -> int:
 
 def _pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield pairs of texts, by place, that share many trigrams: those that are near each other when sorted by their hashes."""
-    hashes = _hashes(texts)
+    hashes, found = _hashes(texts), [np.empty(0, np.int64)]
     for order in range(_ORDERS):
         first = np.roll(hashes, -order * _ROWS, axis=1)[:, : 2 * _ROWS]
         places = np.lexsort(first.T[::-1])
@@ -185,7 +187,9 @@ def _pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
             near = np.flatnonzero((first[ones, :_ROWS] == first[others, :_ROWS]).all(axis=1))
             ones, others = ones[near], others[near]
             alike = np.count_nonzero(hashes[ones] == hashes[others], axis=1) >= _ALIKE * hashes.shape[1]
-            yield from zip(ones[alike].tolist(), others[alike].tolist(), strict=True)
+            found.append(ones[alike] * len(texts) + others[alike])
+    for pair in np.unique(np.concatenate(found)):
+        yield divmod(int(pair), len(texts))
 
 
 def _hashes(texts: Sequence[str]) -> npt.NDArray[np.uint32]:
@@ -220,8 +224,10 @@ def _are_copies(one: Words, other: Words, known: Counter[str]) -> bool:
     added = len(long) - len(short)
     if added > _ADDED * len(long):
         return False
-    lacking, more = (list((Counter(a) - Counter(b)).elements()) for a, b in ((short, long), (long, short)))
-    for word in list(lacking):
+    left = Counter(long)
+    left.subtract(short)
+    lacking, more = list((-left).elements()), list(left.elements())
+    for word in list(lacking) if len(more) <= _MOST_MISTYPED else ():
         if match := next((match for match in more if _is_mistyped(word, match, known)), None):
             lacking.remove(word)
             more.remove(match)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retvec_lite.data import copies
 from retvec_lite.data.copies import copy_groups, count_copies, count_independent, find_copies, undivided
 from retvec_lite.data.dataset import Dataset, load_starter
 from retvec_lite.data.splits import split
@@ -156,3 +157,17 @@ def test_a_split_keeps_copies_on_one_side() -> None:
     training, validation = split(data, 0.2, 0)
     kept = {text.rstrip("!").casefold() for text in training.texts}
     assert len(validation) >= 10 and not kept & {text.rstrip("!").casefold() for text in validation.texts}
+
+
+def test_long_texts_that_share_half_of_their_words_take_no_long_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each odd word compared with each one would be millions of comparisons for every pair of documents."""
+    draw, compared = random.Random(0), []
+    words = ["".join(draw.choices("abcdefghij", k=8)) for _ in range(3000)]
+    texts = [
+        " ".join(word if draw.random() < 0.7 else "".join(draw.choices("klmnopq", k=8)) for word in words)
+        for _ in range(4)
+    ]
+    is_mistyped = copies._is_mistyped
+    monkeypatch.setattr(copies, "_is_mistyped", lambda *args: compared.append(args) or is_mistyped(*args))
+    assert find_copies(texts).tolist() == [0, 1, 2, 3]
+    assert len(compared) < 100_000
