@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
-from retvec_lite.data.suspects import Check, check_answers
+from retvec_lite.data.sources import refuse_input
+from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import (
     atomic_directory,
@@ -189,14 +190,13 @@ def check(
     """
     if output is not None:
         require_writable(output, force)
-        if isinstance(data, str | os.PathLike) and os.path.realpath(data) == os.path.realpath(output):
-            raise RetvecLiteError(f"{output} is the data that are checked. Name another output.")
+        refuse_input(output, data)
     usual = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
     request = read_request({**usual, "data": data, "labels": labels, "seed": seed, "reading": reading})
     from retvec_lite.training.train import answer_all
 
     with watched(progress) as report:
-        found = check_answers(answer_all(request, report))
+        found = answer_all(request, report).check
     if output is None:
         return found
     if os.fspath(output).lower().endswith(".html"):
@@ -205,7 +205,7 @@ def check(
         refuse_existing(output, force)
         atomic_write(output, check_page(found))
     else:
-        found.write(output, force=force)
+        found.to_csv(output, force=force)
     return found
 
 

@@ -12,6 +12,7 @@ from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.comparison import Answer, Comparison, check_csv, compare_answers
 from retvec_lite.data.dataset import READING, ReadingOptions, as_dataset, read_dataset
 from retvec_lite.data.scores import check_data
+from retvec_lite.data.sources import refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable
 from retvec_lite.runtime.interpreters import silent_standard_error
@@ -77,6 +78,7 @@ def compare(
     if output is not None:
         check_csv(output)
         require_writable(output, force)
+        refuse_input(output, data)
     # Two runtimes in one process break each other.
     isolated = isolated or old_runtime != new_runtime
     classifiers = [_loaded(old, "old", old_runtime, isolated), _loaded(new, "new", new_runtime, isolated)]
@@ -108,7 +110,7 @@ def compare(
         only_new=tuple(sorted(known[1] - known[0])),
     )
     if output is not None:
-        comparison.to_csv(output)
+        comparison.to_csv(output, force=force)
     return comparison
 
 

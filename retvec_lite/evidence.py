@@ -55,7 +55,7 @@ class Facts:
         self.several = self.clean.get("micro_f1") is not None
         self.score = float(self.clean.get("micro_f1" if self.several else "accuracy", 0.0))
         self.tested = int(facts.get("validation_texts", 0)) if self.clean else 0
-        self.independent = max(1.0, self.tested * (1 - self.repeated))
+        self.independent = max(1.0, self.tested * (1 - self.repeated * (not self._is_tested_elsewhere)))
 
     @functools.cached_property
     def bounds(self) -> Interval:
@@ -97,10 +97,15 @@ class Facts:
         return 0 if self.bounds.high - self.bounds.low >= _SURE else 1
 
     @property
+    def _is_tested_elsewhere(self) -> bool:
+        """Whether the texts that it was tested on are from other data, of which a training knows no copies: then their hash is kept."""
+        return isinstance(self.facts.get("options", {}).get("validation"), str)
+
+    @property
     def texts(self) -> int:
-        """How many texts there were."""
+        """How many texts the data had, those that were held out of them among them."""
         trained = int(self.facts.get("training_texts", self.tested))
-        return trained if self.facts.get("folds") else trained + self.tested
+        return trained if self.facts.get("folds") or self._is_tested_elsewhere else trained + self.tested
 
     @property
     def repeats(self) -> int:
@@ -164,19 +169,6 @@ class Facts:
         """Return what the score gains between two numbers of texts, counted in what it was measured with."""
         wrong = 1 - (self.score or 0.0)
         return float(wrong * (before**-self.steepness - after**-self.steepness))
-
-
-def interval(facts: Mapping[str, Any]) -> Interval | None:
-    """Return where the score of a classifier lies, from the facts of its training, see `Facts.bounds`; None where these do not tell.
-
-    Example:
-        >>> from retvec_lite.evidence import interval
-        >>> facts = {"validation": {"0": {"accuracy": 1.0}}, "validation_texts": 30, "folds": 3}
-        >>> [round(bound, 2) for bound in interval(facts)]
-        [0.85, 1.0]
-    """
-    found = Facts(facts, (), Decision())
-    return found.bounds if found.tested else None
 
 
 def _wilson(share: float, texts: float, deviations: float) -> tuple[float, float]:

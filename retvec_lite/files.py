@@ -6,15 +6,17 @@ undoes what a killed run had begun, and removes the rest. The target itself is n
 """
 
 import contextlib
+import csv
 import errno
 import fnmatch
+import io
 import itertools
 import os
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -106,6 +108,18 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
     """Write a file whole or not at all; see `atomic_file`."""
     with atomic_file(path) as file:
         file.write(data)
+
+
+def write_csv(
+    path: str | os.PathLike[str], columns: Sequence[str], rows: Iterable[Iterable[object]], *, force: bool
+) -> None:
+    """Write a CSV file in UTF-8, with four digits of fractions; raises RetvecLiteError as `refuse_existing` and `atomic_file`."""
+    refuse_existing(path, force)
+    lines = io.StringIO(newline="")
+    table = csv.writer(lines, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows([f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+    atomic_write(path, lines.getvalue().encode("utf-8", "backslashreplace"))
 
 
 @contextlib.contextmanager

@@ -117,8 +117,10 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def one_line(text: str) -> str:
-    r"""Return a text with line feeds and TABs escaped as well, as \n and \t."""
+def one_line(text: str, most: int | None = None) -> str:
+    r"""Return a text with line feeds and TABs escaped as well, as \n and \t; of a longer one than `most` code points, its beginning."""
+    if most is not None and len(text) > most:
+        text = f"{text[: most - 3]}..."
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 

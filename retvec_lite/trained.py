@@ -15,7 +15,7 @@ from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check, check_answers
+from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.evidence import Facts
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
@@ -40,10 +40,10 @@ _EXAMPLES: Final = 2
 
 PAGE_NAME: Final = "report.html"
 
-SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME)
-"""What `Trained.save` writes; right after a training, the page as well."""
+SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME, PAGE_NAME)
+"""What `Trained.save` writes; the page right after a training only."""
 
-OWNED_FILES: Final = (*SAVED_FILES, PAGE_NAME, "training.json", "labels.txt")
+OWNED_FILES: Final = (*SAVED_FILES, "training.json", "labels.txt")
 """All that `force` may replace: earlier releases wrote more."""
 
 
@@ -92,12 +92,11 @@ class Trained:
     def write(self, place: Path) -> None:
         """Write the files of `save` into a folder that exists, the same bytes for equal classifiers; raises RetvecLiteError when that fails."""
         report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
-        contents = (self.model.to_bytes(), report_json(report), model_card(report))
-        files = dict(zip(SAVED_FILES, contents, strict=True))
+        contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
-            files[PAGE_NAME] = self._page(self.held_out)
+            contents.append(self._page(self.held_out))
         try:
-            for name, content in files.items():
+            for name, content in zip(SAVED_FILES, contents, strict=False):
                 (place / name).write_bytes(content)
         except OSError as error:
             raise explain_os_error(error, place) from error
@@ -282,7 +281,7 @@ class Trained:
                 "A classifier that was loaded does not have the texts of its training: check them with `retvec-lite check DATA` "
                 "(in Python: retvec_lite.check(data))."
             )
-        return check_answers(self.held_out)
+        return self.held_out.check
 
     @checked
     def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

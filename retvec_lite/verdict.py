@@ -103,7 +103,7 @@ def _how_good(found: Facts) -> Iterator[str]:
         return
     folds = found.facts.get("folds")
     of_texts = f"{found.tested:,} texts, {f'cross-validated in {folds} folds' if folds else 'held out'}"
-    if found.repeats:
+    if found.repeats and found.independent < found.tested:
         of_texts += f"; {found.repeats:,} of all {found.texts:,} repeat others and count once"
     low, high = (found.bound(bound, up=up) for bound, up in zip(found.bounds, (False, True), strict=True))
     what = (
@@ -203,19 +203,21 @@ def _labels(found: Facts) -> Iterator[str]:
     doubtful = int(found.facts.get("doubtful", 0))
     share = doubtful / found.tested
     if doubtful > 1 and share >= _DOUBTFUL:
-        steps.append((doubtful, f"{_look_at(doubtful)}: up to {_points(share)} of the errors may be theirs"))
+        steps.append((doubtful, f"{_look_at(found, doubtful)}: up to {_points(share)} of the errors may be theirs"))
     if steps:
         yield "; then ".join(step for _, step in sorted(steps, key=lambda step: -step[0])) + "."
 
 
-def _look_at(doubtful: int) -> str:
-    texts = "the text whose label is" if doubtful == 1 else f"the {doubtful:,} texts whose labels are"
+def _look_at(found: Facts, doubtful: int) -> str:
+    # Only what was held out was looked at.
+    of_tested = "" if found.facts.get("folds") else f" of {found.tested:,} tested"
+    texts = "the text whose label is" if doubtful == 1 else f"the {doubtful:,}{of_tested} texts whose labels are"
     return f"look at {texts} doubtful (retvec-lite check DATA --output doubtful.csv)"
 
 
 def _last_doubts(found: Facts) -> Iterator[str]:
     if doubtful := int(found.facts.get("doubtful", 0)):
-        yield f"{_look_at(doubtful)}, then try it on texts of your users (retvec-lite evaluate)."
+        yield f"{_look_at(found, doubtful)}, then try it on texts of your users (retvec-lite evaluate)."
 
 
 def _worse(found: Facts) -> Iterator[str]:

@@ -131,6 +131,19 @@ def test_bad_input_gets_one_sentence(main: Main, folder: Path, arguments: tuple[
     assert error.startswith("retvec-lite: error: ") and error.count("\n") == 1
 
 
+@pytest.mark.parametrize("form", ["file", "path", "paths", "folder", "pattern"])
+@pytest.mark.parametrize("what", ["compare", "check"])
+def test_data_are_never_overwritten(folder: Path, tmp_path: Path, what: str, form: str) -> None:
+    data = tmp_path / "test.csv"
+    data.write_bytes((folder / "test.csv").read_bytes())
+    before = data.read_bytes()
+    forms = {"file": str(data), "path": data, "paths": [data], "folder": tmp_path, "pattern": str(tmp_path / "*.csv")}
+    given = (forms[form],) if what == "check" else (folder / "old", folder / "new", forms[form])
+    with pytest.raises(rl.RetvecLiteError, match=r"test.csv is an input, too. Choose another output."):
+        getattr(rl, what)(*given, output=data, force=True)
+    assert data.read_bytes() == before
+
+
 def test_bad_input_in_python(folder: Path) -> None:
     old = rl.load(folder / "old")
     with pytest.raises(

@@ -1,9 +1,8 @@
 """Two classifiers on the same texts: what the new one gains and loses, and whether that could be chance."""
 
-import csv
 import dataclasses
-import io
 import os
+from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write
+from retvec_lite.files import write_csv
 from retvec_lite.terminal import Table, draw, one_line
 
 GAINED, LOST, WRONG = "gained", "lost", "both wrong"
@@ -160,18 +159,13 @@ class Comparison:
         lists = {name: [row._asdict() for row in getattr(self, name)] for name in ("labels", "changes")}
         return {**dataclasses.asdict(self), **lists, "verdict": self.verdict}
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the texts that the two answer differently, all of them, in UTF-8; an existing file is replaced.
+    def to_csv(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the texts that the two answer differently, all of them, in UTF-8.
 
         Raises:
-            RetvecLiteError: when the file cannot be written.
+            RetvecLiteError: for a file that exists without `force`, or cannot be written.
         """
-        lines = io.StringIO()
-        table = csv.writer(lines, lineterminator="\n")
-        table.writerow(Change._fields)
-        for change in self.changes:
-            table.writerow([f"{cell:.4f}" if isinstance(cell, float) else cell for cell in change])
-        atomic_write(path, lines.getvalue().encode(errors="backslashreplace"))
+        write_csv(path, Change._fields, self.changes, force=force)
 
     def __str__(self) -> str:
         difference = 100 * (self.new_accuracy - self.old_accuracy)
@@ -278,29 +272,24 @@ def _by_label(
     dataset: Dataset, expected: Sequence[tuple[str, ...]], old: Sequence[Answer], new: Sequence[Answer]
 ) -> tuple[LabelChange, ...]:
     """Return what became of each label, those that lost most first."""
+    several = dataset.multi_label
+    texts: Counter[str | None] = Counter()
+    # How many texts were right before or not, and are now or not.
+    became: dict[str | None, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    for labels, one, other in zip(expected, old, new, strict=True):
+        texts.update(labels or (None,))
+        # Where a text may have several, one that it does not have can be given, too.
+        for label in {*labels, *one.labels, *other.labels} if several else labels or (None,):
+            right = ((label in labels) == (label in found.labels) if several else found.labels == labels for found in (one, other))  # fmt: skip
+            became[label][tuple(right)] += 1  # type: ignore[index]  # a pair
     found = []
-    # Where a text may have several, one that no text has can be given, too.
-    given = [answer.labels for answer in (*old, *new)] if dataset.multi_label else []
-    for label in sorted({label for labels in (*expected, *given) for label in labels}):
-        has = [label in labels for labels in expected]
-        if dataset.multi_label:
-            pairs = [((label in o.labels) == had, (label in n.labels) == had) for had, o, n in zip(has, old, new, strict=True)]  # fmt: skip
-        else:
-            pairs = [
-                (o.labels == (label,), n.labels == (label,)) for had, o, n in zip(has, old, new, strict=True) if had
-            ]
-        found.append(_label_change(label, sum(has), pairs))
-    if not dataset.multi_label and not all(expected):
-        pairs = [(not o.labels, not n.labels) for labels, o, n in zip(expected, old, new, strict=True) if not labels]
-        found.append(_label_change(None, len(pairs), pairs))
-    return tuple(sorted(found, key=lambda row: (row.gained - row.lost, -row.lost)))
-
-
-def _label_change(label: str | None, texts: int, pairs: Sequence[tuple[bool, bool]]) -> LabelChange:
-    old, new = (sum(pair[place] for pair in pairs) / len(pairs) for place in (0, 1))
-    gained = sum(now and not was for was, now in pairs)
-    lost = sum(was and not now for was, now in pairs)
-    return LabelChange(label, texts, old, new, gained, lost)
+    for label, pairs in became.items():
+        # What neither text nor answers have is right.
+        count = len(dataset) if several else pairs.total()
+        gained, lost, wrong = pairs[False, True], pairs[True, False], pairs[False, False]
+        old_share, new_share = ((count - each - wrong) / count for each in (gained, lost))
+        found.append(LabelChange(label, texts[label], old_share, new_share, gained, lost))
+    return tuple(sorted(found, key=lambda row: (row.gained - row.lost, -row.lost, row.label is None, row.label or "")))
 
 
 def _ends(rows: Sequence[LabelChange]) -> Sequence[LabelChange]:
@@ -317,7 +306,7 @@ def _table(title: str, changes: Sequence[Change]) -> Table:
             one_line(change.label) or NONE,
             _shown(change.old, change.old_probability),
             _shown(change.new, change.new_probability),
-            _shortened(change.text),
+            one_line(" ".join(change.text.split()), _LENGTH),
         )
         for change in changes[:_TEXTS]
     ]
@@ -326,11 +315,6 @@ def _table(title: str, changes: Sequence[Change]) -> Table:
 
 def _shown(answer: str, probability: float | None) -> str:
     return f"{one_line(answer) or NONE}{'' if probability is None else f' {probability:.2f}'}"
-
-
-def _shortened(text: str) -> str:
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 3]}..."
 
 
 def _counted(texts: int) -> str:

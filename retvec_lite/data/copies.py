@@ -105,17 +105,21 @@ def copy_groups(
     texts: Sequence[str], labels: Sequence[str], groups: Groups, rows: Sequence[int] | None = None
 ) -> list[CopyGroup]:
     """Return the groups of two texts or more, by their first text; `rows` are those of the texts in the data they come from."""
-    members: dict[int, list[int]] = defaultdict(list)
-    for place, group in enumerate(groups.tolist()):
-        members[group].append(place)
     rows = rows or range(len(texts))
     return [
         CopyGroup(
             tuple(rows[place] for place in places), texts[places[0]], tuple(sorted({labels[place] for place in places}))
         )
-        for places in members.values()
-        if len(places) > 1
+        for places in places_of_copies(groups)
     ]
+
+
+def places_of_copies(groups: Groups) -> list[list[int]]:
+    """Return the places of the texts of each group of two or more, by their first text."""
+    members: dict[int, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups.tolist()):
+        members[group].append(place)
+    return [places for places in members.values() if len(places) > 1]
 
 
 def undivided(groups: Groups, strata: Sequence[str]) -> tuple[list[list[int]], list[str]]:

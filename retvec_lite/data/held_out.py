@@ -1,10 +1,15 @@
 """What a training answered to labelled texts that the answering fit had not seen: the evidence behind its report."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
+
+if TYPE_CHECKING:
+    from retvec_lite.data.suspects import Check
 
 
 @dataclass(frozen=True)
@@ -24,3 +29,10 @@ class HeldOut:
     labels: tuple[str, ...]
     probabilities: Mapping[float, Floats]
     disguised: Floats | None = None
+
+    @functools.cached_property
+    def check(self) -> "Check":
+        """What the answers say about the labels, computed once: a training and its page both tell it."""
+        from retvec_lite.data.suspects import check_answers
+
+        return check_answers(self)

@@ -36,6 +36,15 @@ def join_labels(labels: Iterable[str]) -> str:
     return SEPARATOR.join(sorted(labels))
 
 
+def label_table(sets: Sequence[Sequence[str]], labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return which of some labels each text has, bool `[texts, labels]`."""
+    number = {label: place for place, label in enumerate(labels)}
+    found = np.zeros((len(sets), len(labels)), bool)
+    for row, names in enumerate(sets):
+        found[row, [number[name] for name in names]] = True
+    return found
+
+
 def label_of(value: Any) -> str | None:
     """Return a string as it is, and a boolean or a finite number as JSON writes it; None for anything else.
 

@@ -22,7 +22,7 @@ from retvec_lite.data.calibration import (
     unknown_rows,
 )
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.labels import SEPARATOR
+from retvec_lite.data.labels import SEPARATOR, label_table
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
@@ -337,10 +337,7 @@ def score_sets(
 
     The calibration of the probabilities, float `[texts, classes]`, is that of all pairs of a text and a label.
     """
-    number = {label: index for index, label in enumerate(labels)}
-    truth = np.zeros(has.shape, bool)
-    for row, names in enumerate(expected):
-        truth[row, [number[name] for name in names]] = True
+    truth = label_table(expected, labels)
     hits, truths, guesses = (table.sum(axis=0) for table in (truth & has, truth, has))
     bins = reliability(probabilities.reshape(-1), truth.reshape(-1))
     found = _evaluation(labels, hits, truths, guesses, (truth == has).all(axis=1), bins)

@@ -38,6 +38,15 @@ def refuse_address(path: str | os.PathLike[str]) -> None:
         raise RetvecLiteError(f"{name} is an address, and files are read from disk: download it first.")
 
 
+def refuse_input(output: str | os.PathLike[str], data: Any) -> None:
+    """Raise RetvecLiteError for an output that is one of the files of some data."""
+    for given in names_of_files(data) or ():
+        name = os.fspath(given)
+        files = Path(name).rglob("*") if os.path.isdir(name) else (name, *glob.iglob(name, recursive=True))
+        if same := next((file for file in files if os.path.realpath(file) == os.path.realpath(output)), None):
+            raise RetvecLiteError(f"{same} is an input, too. Choose another output.")
+
+
 def data_files(
     inputs: Iterable[str | os.PathLike[str]], suffixes: Sequence[str], what: str = "an input file"
 ) -> list[Path]:

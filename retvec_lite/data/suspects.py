@@ -5,10 +5,8 @@ in confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068);
 probable. `python -m benchmarks.run wrong_labels` measures both.
 """
 
-import csv
-import io
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.arguments import checked
-from retvec_lite.data.copies import CopyGroup, copy_groups
+from retvec_lite.data.copies import CopyGroup, copy_groups, places_of_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.held_out import HeldOut
-from retvec_lite.data.labels import join_labels
-from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.data.labels import join_labels, label_table
+from retvec_lite.data.warnings import FEW
+from retvec_lite.files import write_csv
 from retvec_lite.terminal import Table, draw, one_line
 
 _TIMES: Final = 5.0
@@ -39,9 +38,6 @@ _CONFUSED: Final = 0.25
 _APART: Final = 0.6
 """Largest area under the ROC curve of twins. Of 24 labels cut in two at random (3,000 texts each of Banking77, AG News, SMS spam and the
 starter data), 21 were found, and no others."""
-FEW: Final = 5
-"""Fewer different texts of a label teach little."""
-
 _SHOWN: Final = 10
 """Rows of a table on screen."""
 _WIDTH: Final = 60
@@ -125,19 +121,15 @@ class Check:
         return tuple(group for group in self.copies if len(group.labels) > 1)
 
     @checked
-    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def to_csv(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write suspects, then outsiders, as a CSV file with the columns row, label, suggestion, score and text.
 
         Raises:
             RetvecLiteError: for a file that exists without `force`, or cannot be written.
         """
-        refuse_existing(path, force)
-        lines = io.StringIO(newline="")
-        writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(("row", "label", "suggestion", "score", "text"))
-        for each in (*self.suspects, *self.outsiders):
-            writer.writerow((each.row, each.label, each.suggestion, f"{each.score:.4f}", each.text))
-        atomic_write(path, lines.getvalue().encode("utf-8", "backslashreplace"))
+        columns = ("row", "label", "suggestion", "score", "text")
+        found = (*self.suspects, *self.outsiders)
+        write_csv(path, columns, ([getattr(each, name) for name in columns] for each in found), force=force)
 
     def __str__(self) -> str:
         """Return what a terminal shows: the worst of each kind."""
@@ -148,7 +140,7 @@ class Check:
         if self.copies:
             parts.append(f"\n{self.repeats:,} texts repeat others, or nearly so.")
         if self.contradictions:
-            groups = [(one_line(_short(group.text)), ", ".join(group.labels)) for group in self.contradictions[:_SHOWN]]
+            groups = [(one_line(group.text, _WIDTH), ", ".join(group.labels)) for group in self.contradictions[:_SHOWN]]
             title = f"Copies under different labels{_of(self.contradictions)}"
             parts.append(Table(title, ("text", "labels"), groups))
         if self.twins:
@@ -170,17 +162,13 @@ class Check:
 
 
 def _shown(title: str, found: Sequence[Suspect]) -> list[Table]:
-    rows = [(f"{each.row:,}", each.label, each.why, one_line(_short(each.text))) for each in found[:_SHOWN]]
+    rows = [(f"{each.row:,}", each.label, each.why, one_line(each.text, _WIDTH)) for each in found[:_SHOWN]]
     columns = ("row", "label", "why", "text")
     return [Table(title + _of(found), columns, rows, frozenset(("row",)))] if found else []
 
 
 def _of(found: Sequence[object]) -> str:
     return f" ({_SHOWN} of {len(found):,})" if len(found) > _SHOWN else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
 def check_answers(found: HeldOut) -> Check:
@@ -233,8 +221,7 @@ def _doubtful(
     dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities
 ) -> tuple[list[_Found], list[_Found]]:
     """Return the doubtful texts where each has one label: those of another label, and those of none."""
-    index = {label: place for place, label in enumerate(labels)}
-    truth = np.array([index[label] for label in dataset.labels], np.int64)
+    truth = label_table(dataset.label_sets, labels).argmax(axis=1)
     scores = suspicion(truth, probabilities)
     others = probabilities.copy()
     np.put_along_axis(others, truth[:, None], -1.0, axis=1)
@@ -248,7 +235,7 @@ def _doubtful(
     }
 
     # Copies under several labels: what they are called most often is right, together with what the others say.
-    for places in _places(dataset):
+    for places in map(np.array, places_of_copies(dataset.groups)):
         own = truth[places]
         if len(set(own.tolist())) > 1:
             votes = probabilities[places].mean(axis=0) + np.bincount(own, minlength=len(labels)) / len(own)
@@ -273,7 +260,7 @@ def _doubtful_sets(
     dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities
 ) -> tuple[list[_Found], list[_Found]]:
     """Return the doubtful texts where each has any number of labels: those that lack one or have one too many."""
-    truth = np.array([[label in names for label in labels] for names in dataset.label_sets])
+    truth = label_table(dataset.label_sets, labels)
     away = np.abs(truth - probabilities)
     found: list[_Found] = []
     for place in np.flatnonzero(away.max(axis=1) >= _WRONG).tolist():
@@ -290,14 +277,6 @@ def _taken(label: str, share: float) -> str:
     return f"taken for {label!r} with {share:.0%}"
 
 
-def _places(dataset: Dataset) -> list[npt.NDArray[np.int64]]:
-    """Return the places of each group of copies."""
-    members: dict[int, list[int]] = defaultdict(list)
-    for place, group in enumerate(dataset.groups.tolist()):
-        members[group].append(place)
-    return [np.array(places) for places in members.values() if len(places) > 1]
-
-
 def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabilities) -> tuple[Twins, ...]:
     """Return the pairs of labels that seem to be one: most of their texts are taken for one of the two, but chance decides for which.
 
@@ -306,9 +285,10 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
     """
     from sklearn.metrics import roc_auc_score
 
-    has = np.array([[label in names for label in labels] for names in dataset.label_sets])
+    has = label_table(dataset.label_sets, labels)
     answers = np.eye(len(labels), dtype=bool)[probabilities.argmax(axis=1)]
-    confused = has.T.astype(np.int64) @ answers
+    # Counts are exact in floats, whose product is many times as fast.
+    confused = (has.T.astype(np.float64) @ answers).astype(np.int64)
     found = []
     counts = has.sum(axis=0)
     often = _CONFUSED * np.minimum(counts[:, None], counts)

@@ -21,7 +21,7 @@ _MANY: Final = 10
 _REPEATED: Final = 0.1
 """Share of copies that is told; fewer are in most data."""
 
-_FEW: Final = 5
+FEW: Final = 5
 """Fewer texts of a label teach little."""
 
 _SHOWN: Final = 3
@@ -136,9 +136,9 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         examples = _listed(empty, lambda row: f"{_short(row[0])} ({row[1]!r})")
         found.append(f"{_count(empty, 'text holds', 'texts hold')} nothing but invisible characters: {examples}.")
 
-    if rare := sorted((label for label in counts if counts[label] < _FEW), key=lambda label: (counts[label], label)):
+    if rare := sorted((label for label in counts if counts[label] < FEW), key=lambda label: (counts[label], label)):
         examples = _listed(rare, lambda label: f"{label!r} ({counts[label]})")
-        found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {_FEW} texts: {examples}. Add some.")
+        found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {FEW} texts: {examples}. Add some.")
 
     both = in_both(training, validation) if both is None and validation else both
     if both:

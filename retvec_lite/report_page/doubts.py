@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element
 
 from retvec_lite.data.copies import CopyGroup
-from retvec_lite.data.suspects import FEW, Check, Suspect
+from retvec_lite.data.suspects import Check, Suspect
+from retvec_lite.data.warnings import FEW
 from retvec_lite.report_page.elements import cut, element, label_text, named, section
 
 _SHOWN: Final = 150

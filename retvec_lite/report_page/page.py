@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from retvec_lite.data.calibration import measure_rejection
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check, check_answers
+from retvec_lite.data.suspects import Check
 from retvec_lite.report_page import measured
 from retvec_lite.report_page.doubts import doubtful
 from retvec_lite.report_page.elements import cut, element, markup
@@ -56,7 +56,7 @@ def training_page(
         measured.learning_section(curve, clean, bool(facts.get("epochs"))) if len(curve) > 1 else None,
         measured.calibration_section(clean),
         measured.coverage_section(rejection) if rejection else None,
-        doubtful(check_answers(held_out), facts.get("warnings", ())),
+        doubtful(held_out.check, facts.get("warnings", ())),
     ]
     said = verdict(facts, model.labels, decision)
     return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])

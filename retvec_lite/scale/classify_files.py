@@ -26,7 +26,7 @@ from retvec_lite.data.rows import (
     Rows,
     format_of,
 )
-from retvec_lite.data.sources import data_files
+from retvec_lite.data.sources import data_files, refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_file, require_writable
 from retvec_lite.runtime.pool import check_count
@@ -142,8 +142,7 @@ def classify_files(
     require_writable(output, force)
     workers = None if workers is None else check_count("workers", workers)
     sources = data_files([inputs] if isinstance(inputs, str | os.PathLike) else inputs, _SUFFIXES)
-    if same := next((file for file in sources if os.path.realpath(file) == os.path.realpath(output)), None):
-        raise RetvecLiteError(f"{same} is an input, too. Choose another output.")
+    refuse_input(output, sources)
     classify = BatchClassifier(
         model, reject=reject, workers=workers, runtime=runtime, isolated=isolated, languages=languages
     )

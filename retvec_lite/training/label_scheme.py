@@ -16,6 +16,7 @@ from scipy.special import expit, log_softmax, logit, softmax
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.labels import label_table
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -130,11 +131,7 @@ class _SeveralLabels(LabelScheme):
     rank = 2
 
     def targets(self, dataset: Dataset, labels: tuple[str, ...]) -> Ints:
-        index = {label: place for place, label in enumerate(labels)}
-        found = np.zeros((len(dataset), len(labels)), np.int32)
-        for row, names in enumerate(dataset.label_sets):
-            found[row, [index[name] for name in names]] = 1
-        return found
+        return label_table(dataset.label_sets, labels).astype(np.int32)
 
     def starting_bias(self, targets: Ints, classes: int) -> Floats:
         # From the frequency of each label: learning that most are absent takes many steps.

@@ -141,9 +141,17 @@ def read_request(given: Mapping[str, Any]) -> Request:
 
 
 def is_made_from(model: TrainedModel, request: Request) -> bool:
-    """Return whether this release trained a classifier on the same texts and labels with the same options."""
+    """Return whether this release trained a classifier on the same texts and labels with the same options.
+
+    One that got another threshold afterwards was not.
+    """
     asked = json.loads(json.dumps(request.options))
-    facts = {"created_by": CREATED_BY, "data_hash": data_hash(request.training), "options": asked}
+    facts = {
+        "created_by": CREATED_BY,
+        "data_hash": data_hash(request.training),
+        "options": asked,
+        "reject_at": request.reject_at,
+    }
     return all(model.training.get(name) == fact for name, fact in facts.items())
 
 

@@ -35,7 +35,6 @@ from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.splits import split_rows
-from retvec_lite.data.suspects import check_answers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
@@ -98,7 +97,6 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED))
-    check = check_answers(held_out)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -123,8 +121,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "baseline": plain_svm(data),
         **stack.facts,
         **judged.facts(),
-        "doubtful": len(check.suspects),
-        "one_label": next(([pair.first, pair.second, pair.texts] for pair in check.twins), None),
+        "doubtful": len(held_out.check.suspects),
+        "one_label": next(([pair.first, pair.second, pair.texts] for pair in held_out.check.twins), None),
     }
     facts["next_step"] = verdict(facts, data.labels, judged.decision)[-1].removeprefix(NEXT)
     known = plan.sentences or request.embedding

@@ -78,7 +78,7 @@ def test_what_cannot_be_written_is_told_before_any_work(
     before = messy.read_bytes()
     for arguments, told in (
         ([], "already exists"),
-        (["--force"], "is the data"),
+        (["--force"], "is an input, too"),
     ):
         assert main(["check", str(messy), "--output", str(messy), *arguments]) == 2
         assert told in capsys.readouterr().err and messy.read_bytes() == before

@@ -135,7 +135,7 @@ def test_the_list_is_a_csv_file_that_is_not_replaced_unasked(tmp_path: Path) -> 
     texts[3], labels[3], rows[3] = 'say "hi",\nthen =1+1 \ud800', "music", [0.97, 0.02, 0.01]
     texts[7], rows[7] = "asdf qwer", [0.33, 0.35, 0.32]
     found, path = answered(as_dataset(texts, labels), rows), tmp_path / "out.csv"
-    found.write(path)
+    found.to_csv(path)
     with path.open(newline="", encoding="utf-8") as file:
         assert list(csv.reader(file)) == [
             ["row", "label", "suggestion", "score", "text"],
@@ -143,8 +143,8 @@ def test_the_list_is_a_csv_file_that_is_not_replaced_unasked(tmp_path: Path) -> 
             ["7", "alarm", "", "0.6500", "asdf qwer"],
         ]
     with pytest.raises(RetvecLiteError, match="already exists"):
-        found.write(path)
-    found.write(path, force=True)
+        found.to_csv(path)
+    found.to_csv(path, force=True)
 
 
 def test_the_worst_ten_are_shown_on_one_line_each() -> None:

@@ -200,8 +200,8 @@ def test_everything_else_is_a_training_that_needs_force(
     assert contents(folder / "trained") == before
 
 
-@pytest.mark.parametrize("spoil", ["release", "damage", "missing"])
-def test_a_folder_of_another_release_or_a_damaged_one_is_trained_again(
+@pytest.mark.parametrize("spoil", ["release", "damage", "README.md", "report.html", "threshold"])
+def test_a_folder_that_is_not_as_a_training_left_it_is_trained_again(
     folder: Path, spoil: str, tmp_path: Path, no_training: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "trained"
@@ -214,8 +214,11 @@ def test_a_folder_of_another_release_or_a_damaged_one_is_trained_again(
         content = bytearray((place / "classifier.safetensors").read_bytes())
         content[-random.Random(0).randrange(1, 1000)] ^= 1
         (place / "classifier.safetensors").write_bytes(content)
+    elif spoil == "threshold":
+        rl.load(place).with_threshold(0.9).save(place, force=True)
+        (place / "report.html").write_bytes((folder / "trained" / "report.html").read_bytes())
     else:
-        os.remove(place / "README.md")
+        os.remove(place / spoil)
     no_training()
     with pytest.raises(AssertionError, match="trained"):
         rl.train(folder / "a.csv", **OPTIONS, seed=5, out=place, force=True)
