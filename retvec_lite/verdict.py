@@ -87,13 +87,14 @@ def _ship(found: Facts) -> str:
     what = f"a micro F1 of {least} is" if found.several else f"{least} right answers are"
     weak = [shown(row["label"]) for row in found.weakest if row["right"] < _HALF * row["texts"]]
     if weak:
-        return f"Not yet: less than half of the texts of {' and of '.join(weak)} are found. Else, ship it if {what} enough."
+        return f"Not yet: less than half of the texts of {' and of '.join(weak)} are found. Otherwise, ship it if {what} enough."
     return f"Ship it if {what} enough."
 
 
 def _few_texts(found: Facts) -> str:
-    count = f"{round(found.independent):,}{' different' if found.repeats else ''} texts"
-    return f"{count} are too few to say how good it is: with {_ENOUGH} a label, this says more."
+    count, different = round(found.independent), "different " if found.repeats else ""
+    texts = f"One {different}text is" if count == 1 else f"{count:,} {different}texts are"
+    return f"{texts} too few to say how good it is: with {_ENOUGH} a label, this says more."
 
 
 def _how_good(found: Facts) -> Iterator[str]:

@@ -74,7 +74,7 @@ def test_the_first_sentence_decides(accuracy: float, texts: int, start: str) -> 
 def test_a_label_that_is_hardly_found_is_a_condition() -> None:
     lost = WEAK | {"right": 30, "answered": 90}
     first, *_, weak, _ = told(facts_of(0.8, weakest=[lost]))
-    assert first.startswith("Not yet: less than half of the texts of 'chat' are found. Else, ship it if ")
+    assert first.startswith("Not yet: less than half of the texts of 'chat' are found. Otherwise, ship it if ")
     assert weak.endswith("15 answered 'alarm'; 60 texts of other labels were answered 'chat'.")
 
 
@@ -90,6 +90,7 @@ def test_of_very_few_texts_no_figure_is_told() -> None:
     ]
     copies = facts_of(1.0, 90, copies={"texts": 80, "groups": 5})
     assert told(copies)[0].startswith("Ship or not: nobody can say yet. 10 different texts are too few ")
+    assert told(facts_of(1.0, 1))[0].startswith("Ship or not: nobody can say yet. One text is too few ")
     set_aside = facts_of(1.0, 9, folds=0, training_texts=90)
     assert told(set_aside) == [
         "Ship or not: nobody can say yet. 9 texts are too few to say how good it is: with 20 a label, this says more.",

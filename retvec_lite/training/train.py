@@ -213,15 +213,22 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
     """Return the texts to learn from, and those to be tested on.
 
     Raises:
-        RetvecLiteError: for a share that leaves no texts.
+        RetvecLiteError: for a share that leaves no texts, or texts to be tested on that all belong to no label.
     """
     training, validation = request.training, request.validation
-    if isinstance(validation, Dataset):
-        return training, HeldOutTexts(validation)
     if validation is None and len(training) <= FEW:
         return training, HeldOutTexts(training, tuple(range(len(training))), choose_folds(training, seed))
-    rows, held_out = split_rows(training, 0.1 if validation is None else validation, seed)
-    return training.select(rows), HeldOutTexts(training.select(held_out), tuple(held_out), refit=True)
+    if isinstance(validation, Dataset):
+        held_out = HeldOutTexts(validation)
+    else:
+        rows, others = split_rows(training, 0.1 if validation is None else validation, seed)
+        training, held_out = training.select(rows), HeldOutTexts(training.select(others), tuple(others), refit=True)
+    if set(held_out.texts.labels) == {request.unknown_label}:
+        raise RetvecLiteError(
+            f"All texts to be tested on have the unknown label {request.unknown_label!r}: pass others with more labels, or a larger share "
+            "(validation)."
+        )
+    return training, held_out
 
 
 def choose_parts_of_file(

@@ -158,6 +158,14 @@ def test_an_unknown_label_that_is_not_in_the_data_is_refused() -> None:
     asked(Dataset(tuple("wxyz"), ("a", "oos") * 2), unknown_label="oos")
 
 
+def test_texts_to_be_tested_on_have_labels() -> None:
+    """Of nothing but texts of no label, scores are no numbers, and a folder with them could not be read again."""
+    data = tiny_dataset(6)
+    alone = data.select(row for row, label in enumerate(data.labels) if label == "weather")
+    with pytest.raises(RetvecLiteError, match="All texts to be tested on have the unknown label 'weather'"):
+        train(data, validation=alone, unknown_label="weather", head="linear")
+
+
 def test_texts_of_the_unknown_label_are_never_an_answer() -> None:
     data = tiny_dataset(12)
     found = train(data, head="linear", unknown_label="weather", reject_at=0.9, typo_rate=0.0)
