@@ -72,7 +72,7 @@ class Classifier(Trained):
         num_threads = check_count("num_threads", num_threads)
         workers = None if workers is None else check_count("workers", workers)
         self._source, self.validation, self.held_out = source, dict(validation or {}), held_out
-        self._options = (num_threads, runtime, workers, isolated, languages)
+        self._options: tuple[Any, ...] = (num_threads, runtime, workers, isolated, languages)
         self._columns = None if languages is None else source.decision.limited(source.labels, languages)
         self.labels = tuple(source.labels[column] for column in self._columns or range(len(source.labels)))
         self.config = source.config if isinstance(source, Artifact) else source.encoder
@@ -91,17 +91,9 @@ class Classifier(Trained):
 
     def like(self, model: TrainedModel) -> "Classifier":
         """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
-        num_threads, runtime, workers, isolated, languages = self._options
-        return Classifier(
-            model,
-            self.validation,
-            self.held_out,
-            num_threads=num_threads,
-            runtime=runtime,
-            workers=workers,
-            isolated=isolated,
-            languages=languages,
-        )
+        threads, runtime, workers, isolated, languages = self._options
+        options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
+        return Classifier(model, self.validation, self.held_out, num_threads=threads, **options)
 
     @functools.cached_property
     def _file(self) -> Artifact | None:

@@ -30,7 +30,7 @@ _BOUNDARY: Final = "\ud800"
 """Where an isolate begins or ends: texts have no surrogates here."""
 
 _CHANGED: Final = re.compile(f"[{BACKSPACES}{_OVERRIDE}]")
-_ALL_DIRECTIONS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ALL_DIRECTIONS: Final = frozenset(chr(code) for first, last in DIRECTIONS for code in range(first, last + 1))
 _PARTS: Final = re.compile(
     f"[{BACKSPACES}]+|[\n\r]|[{class_of(DIRECTIONS)}]+|[^{BACKSPACES}\n\r{class_of(DIRECTIONS)}]+"
 )

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Final, NamedTuple
 
 from retvec_lite.errors import RetvecLiteError, reason, shown
@@ -99,12 +99,27 @@ def either(*kinds: Kind) -> Kind:
     return Kind(" or ".join(kind.words for kind in kinds), lambda value: any(kind.fits(value) for kind in kinds))
 
 
-def structured(fields: Mapping[str, Kind]) -> Kind:
-    """Return the kind of objects whose fields are of their kinds, where they are there; others are not looked at."""
+def row(words: str, *kinds: Kind) -> Kind:
+    """Return the kind of lists with as many parts as there are kinds, each of its own; `words` say what they are."""
     return Kind(
-        "an object with the fields of this release",
+        words,
         lambda value: (
-            type(value) is dict and all(kind.fits(value[name]) for name, kind in fields.items() if name in value)
+            type(value) is list
+            and len(value) == len(kinds)
+            and all(kind.fits(part) for kind, part in zip(kinds, value, strict=True))
+        ),
+    )
+
+
+def structured(
+    fields: Mapping[str, Kind], needed: Container[str] = (), words: str = "an object with the fields of this release"
+) -> Kind:
+    """Return the kind of objects whose fields are of their kinds; those that are not `needed` may be missing, others are not looked at."""
+    return Kind(
+        words,
+        lambda value: (
+            type(value) is dict
+            and all(kind.fits(value[name]) if name in value else name not in needed for name, kind in fields.items())
         ),
     )
 

@@ -1,9 +1,10 @@
 """The commands: of each, `declare_<command>(parser)` and `run_<command>(args) -> exit code`. Here: what they share."""
 
 import argparse
+import contextlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -35,9 +36,16 @@ def load_quietly(
     from retvec_lite.api import load
     from retvec_lite.runtime.interpreters import silent_standard_error
 
-    with warnings.catch_warnings(record=True) as told, silent_standard_error():
+    with told_warnings(), silent_standard_error():
         classifier = load(path, runtime=runtime, workers=workers, isolated=isolated, languages=languages)
         classifier.probabilities("")
+    return classifier
+
+
+@contextlib.contextmanager
+def told_warnings() -> Iterator[None]:
+    """Print warnings as sentences."""
+    with warnings.catch_warnings(record=True) as told:
+        yield
     for warning in told:
         print(warning.message, file=sys.stderr)
-    return classifier

@@ -1,10 +1,8 @@
 """`retvec-lite compare`: two classifiers and a labelled file in, what changed and whether it could be chance out."""
 
 import argparse
-import sys
-import warnings
 
-from retvec_lite.cli import MODEL
+from retvec_lite.cli import MODEL, told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.comparing import compare
 from retvec_lite.terminal import json_line
@@ -28,10 +26,8 @@ def run_compare(args: argparse.Namespace) -> int:
     """Compare, print, and write the texts that are answered differently."""
     options = vars(args)
     as_json = options.pop("json")
-    with warnings.catch_warnings(record=True) as told:
+    with told_warnings():
         found = compare(**options, progress=not as_json)
-    for warning in told:
-        print(warning.message, file=sys.stderr)
     print(json_line(found.to_dict()) if as_json else found)
     if args.output and not as_json:
         print(f"\n{len(found.changes):,} texts that are answered differently: {args.output}")

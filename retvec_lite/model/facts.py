@@ -15,17 +15,20 @@ from retvec_lite.json_text import (
     listed,
     mapped,
     number,
+    row,
     structured,
 )
 
-_POINT: Final = Kind(
-    "a pair of a number of texts and a score",
-    lambda value: type(value) is list and len(value) == 2 and COUNT.fits(value[0]) and SHARE.fits(value[1]),
+_POINT: Final = row("a pair of a number of texts and a score", COUNT, SHARE)
+_CONFUSION: Final = row("a label, the label that was taken for it, and how often", TEXT, TEXT, COUNT)
+_COUNTED: Final = row("a label and its number of texts", TEXT, COUNT)
+_RATE: Final = row(
+    "a threshold, and the shares of right answers kept, texts answered, right ones among them and false alarms, the last of which may be null",
+    *(number(0), SHARE, SHARE, SHARE, either(SHARE, NOTHING)),
 )
-_CONFUSION: Final = Kind(
-    "a label, the label that was taken for it, and how often",
-    lambda value: type(value) is list and len(value) == 3 and all(map(TEXT.fits, value[:2])) and COUNT.fits(value[2]),
-)
+_COPIES: Final = {"texts": COUNT, "groups": COUNT}
+_WEAK: Final = {"label": TEXT, "texts": COUNT, "right": COUNT, "answered": COUNT, "times": COUNT, "taken_for": either(TEXT, NOTHING)}  # fmt: skip
+
 _SCORES: Final = Kind(
     "an object of scores",
     lambda value: mapped(either(SHARE, NOTHING)).fits(value) and SHARE.fits(value.get("accuracy")),
@@ -33,17 +36,6 @@ _SCORES: Final = Kind(
 _BY_RATE: Final = Kind(
     "an object of scores from 0 to 1 by the share of mistyped words, that of 0 among them",
     lambda value: mapped(_SCORES).fits(value) and all(map(_is_rate, value)) and (not value or "0" in value),
-)
-
-_RATE: Final = Kind(
-    "a threshold, and the shares of right answers kept, texts answered, right ones among them and false alarms, the last of which may be null",
-    lambda value: (
-        type(value) is list
-        and len(value) == 5
-        and number(0).fits(value[0])
-        and all(map(SHARE.fits, value[1:4]))
-        and either(SHARE, NOTHING).fits(value[4])
-    ),
 )
 
 _MEANING: Final = structured(
@@ -58,29 +50,12 @@ _MEANING: Final = structured(
     }
 )
 
-_WEAK: Final = Kind(
-    "an object of a label, its texts, those that are right, those it is the answer to, and what they are taken for",
-    lambda value: (
-        type(value) is dict
-        and TEXT.fits(value.get("label"))
-        and all(COUNT.fits(value.get(name)) for name in ("texts", "right", "answered", "times"))
-        and either(TEXT, NOTHING).fits(value.get("taken_for"))
-    ),
-)
-_COUNTED: Final = Kind(
-    "a label and its number of texts",
-    lambda value: type(value) is list and len(value) == 2 and TEXT.fits(value[0]) and COUNT.fits(value[1]),
-)
-
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
     "baseline": either(SHARE, NOTHING),
     "best_epoch": COUNT,
     "confusions": listed(_CONFUSION),
-    "copies": Kind(
-        "an object of how many texts repeat others, and how many groups of copies there are",
-        lambda value: mapped(COUNT).fits(value) and set(value) >= {"texts", "groups"},
-    ),
+    "copies": structured(_COPIES, _COPIES, "an object of how many texts repeat others, and how many groups of copies there are"),
     "created_by": TEXT,
     "data": TEXT,
     "doubtful": COUNT,
@@ -114,7 +89,13 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "validation_texts": COUNT,
     "versions": mapped(TEXT),
     "warnings": listed(TEXT),
-    "weakest": listed(_WEAK),
+    "weakest": listed(
+        structured(
+            _WEAK,
+            _WEAK.keys() - {"taken_for"},
+            "an object of a label, its texts, those that are right, those it is the answer to, and what they are taken for",
+        )
+    ),
 }  # fmt: skip
 
 

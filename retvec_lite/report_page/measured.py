@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -26,21 +26,14 @@ _TAKEN: Final = 3
 """Labels that those of a row were taken for."""
 
 
-class Column(NamedTuple):
-    """A column of the table of labels: a cell for each label that has one."""
-
-    title: str
-    cells: Mapping[str, str]
-
-
-def answered(labels: Sequence[str], is_answered: Bools) -> Column:
+def answered(labels: Sequence[str], is_answered: Bools) -> dict[str, str]:
     """Return which share of each label's texts gets a label, right or wrong."""
     given, kept = Counter(labels), Counter(label for label, answer in zip(labels, is_answered, strict=True) if answer)
-    return Column("answered", {label: f"{kept[label] / texts:.0%}" for label, texts in given.items()})
+    return {label: f"{kept[label] / texts:.0%}" for label, texts in given.items()}
 
 
-def labels_section(found: Evaluation, last: Column) -> Element:
-    """Return the table of labels, the weakest first."""
+def labels_section(found: Evaluation, title: str, cells: Mapping[str, str]) -> Element:
+    """Return the table of labels, the weakest first, with a last column of a cell for each label that has one."""
     taken: dict[str, list[Confusion]] = {}
     for mistake in found.confusions:
         taken.setdefault(mistake.expected, []).append(mistake)
@@ -53,10 +46,8 @@ def labels_section(found: Evaluation, last: Column) -> Element:
             for piece in (", ", named(one.predicted), f" ({one.texts:,})")
         ]
         name = [named(row.label), *([element("small", "taken for ", *others[1:])] if others else [])]
-        rows.append(
-            (name, f"{row.texts:,}", f"{row.precision:.0%}", f"{row.recall:.0%}", last.cells.get(row.label, ""))
-        )
-    columns = ("label", "texts", "precision", "recall", last.title)
+        rows.append((name, f"{row.texts:,}", f"{row.precision:.0%}", f"{row.recall:.0%}", cells.get(row.label, "")))
+    columns = ("label", "texts", "precision", "recall", title)
     parts = [table(columns, rows[:_OPEN])]
     if more := rows[_OPEN:]:
         parts.append(element("details", element("summary", f"{len(more):,} more"), table(columns, more)))

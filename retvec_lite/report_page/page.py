@@ -41,16 +41,16 @@ def training_page(
     labels, answers = held_out.dataset.labels, held_out.probabilities[0.0]
     rejection = None
     if decision.thresholds is not None:
-        thresholds = dict(zip(held_out.labels, decision.thresholds, strict=True))
-        last = measured.Column("threshold", {label: f"{value:.2f}" for label, value in thresholds.items()})
+        thresholds = zip(held_out.labels, decision.thresholds, strict=True)
+        last = "threshold", {label: f"{value:.2f}" for label, value in thresholds}
     else:
         texts = [decided_text(text, cut_windows(text, model.encoder), model.encoder) for text in held_out.dataset.texts]
         expected = [None if label == decision.unknown_label else label for label in labels]
         rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
-        last = measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
+        last = "answered", measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
     curve = facts.get("learning_curve") or ()
     sections = [
-        measured.labels_section(clean, last),
+        measured.labels_section(clean, *last),
         measured.confusions_section(clean) if rejection else None,
         measured.ways_section(validation, held_out),
         measured.learning_section(curve, clean, bool(facts.get("epochs"))) if len(curve) > 1 else None,
