@@ -345,18 +345,16 @@ def _languages(classifier: TrainedModel) -> dict[str, list[str]]:
 def _origin(classifier: TrainedModel) -> dict[str, dict[str, Any]]:
     """Return where a classifier came from; nothing for one of earlier releases, which do not know. `file_sizes` counts its bytes."""
     facts = classifier.training
-    if "data_hash" not in facts:
-        return {}
+    accuracy = facts.get("validation", {}).get("0", {}).get("accuracy")
     found = {
-        "data": facts["data_hash"],
+        "data": facts.get("data_hash"),
         "day": facts.get("trained_on"),
         "texts": facts.get("training_texts"),
         "seed": facts.get("options", {}).get("seed"),
-        "accuracy": facts.get("validation", {}).get("0", {}).get("accuracy"),
+        "accuracy": None if accuracy is None else round(accuracy, 4),
     }
-    if found["accuracy"] is not None:
-        found["accuracy"] = round(found["accuracy"], 4)
-    return {"trained": {name: value for name, value in found.items() if value is not None}}
+    known = {name: value for name, value in found.items() if value is not None}
+    return {"trained": known} if "data" in known else {}
 
 
 def _tensors(classifier: TrainedModel) -> dict[str, str]:

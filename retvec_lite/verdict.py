@@ -105,7 +105,8 @@ def _how_good(found: Facts) -> Iterator[str]:
     folds = found.facts.get("folds")
     of_texts = f"{found.tested:,} texts, {f'cross-validated in {folds} folds' if folds else 'held out'}"
     if found.repeats and found.independent < found.tested:
-        of_texts += f"; {found.repeats:,} of all {found.texts:,} repeat others and count once"
+        what = "repeats another one and counts" if found.repeats == 1 else "repeat others and count"
+        of_texts += f"; {found.repeats:,} of all {found.texts:,} {what} once"
     low, high = (found.bound(bound, up=up) for bound, up in zip(found.bounds, (False, True), strict=True))
     what = (
         "Expect a micro F1 of {} on texts like these"

@@ -181,6 +181,7 @@ def test_doubtful_labels_are_a_share_of_the_texts_that_were_looked_at() -> None:
 def test_copies_in_the_training_texts_say_nothing_of_other_texts_to_test_on() -> None:
     facts = facts_of(0.8, folds=0, training_texts=300, copies={"texts": 150, "groups": 30})
     assert "150 of all 600 repeat others and count once" in told(facts)[1]
+    assert "1 of all 600 repeats another one and counts once" in told(facts | {"copies": {"texts": 1, "groups": 1}})[1]
     elsewhere = facts | {"options": {"validation": "0123456789abcdef"}}
     assert "repeat" not in told(elsewhere)[1] and step_of(elsewhere).startswith("collect other texts: 150 of 300 ")
     assert bounds(elsewhere) == bounds(facts | {"copies": {"texts": 0, "groups": 0}})

@@ -71,7 +71,7 @@ class Dataset:
     @property
     def classes(self) -> tuple[str, ...]:
         """The distinct labels, sorted by code point: the order of a classifier's outputs."""
-        return tuple(sorted({label for labels in self.label_sets for label in labels}))
+        return tuple(sorted(self.label_counts))
 
     @property
     def label_sets(self) -> tuple[tuple[str, ...], ...]:
@@ -79,11 +79,21 @@ class Dataset:
         return tuple(split_labels(label) if self.multi_label else (label,) for label in self.labels)
 
     @property
+    def label_counts(self) -> Counter[str]:
+        """How many texts each label has."""
+        return Counter(label for labels in self.label_sets for label in labels)
+
+    @property
+    def smallest_label(self) -> tuple[str, int]:
+        """The label with the fewest texts, and how many these are."""
+        return min(self.label_counts.items(), key=lambda item: (item[1], item[0]))
+
+    @property
     def strata(self) -> tuple[str, ...]:
         """The group of each text, of which every part of the data should get its share: its label, or its rarest one if any."""
         if not self.multi_label:
             return self.labels
-        counts = Counter(label for labels in self.label_sets for label in labels)
+        counts = self.label_counts
         return tuple(min(labels, key=lambda label: (counts[label], label), default="") for labels in self.label_sets)
 
     @functools.cached_property

@@ -65,7 +65,7 @@ def measure_rates(
         For each of `kept` the largest threshold that keeps as many; for each of `false_alarms` the smallest that lets no more pass, if
         there is one; nothing where no answer is right.
     """
-    scores, right, truth = _scored(texts, expected, probabilities, labels, decision)
+    scores, right, truth = score_answers(texts, expected, probabilities, labels, decision)
     if not right.any():
         return ()
 
@@ -97,19 +97,7 @@ def measure_rates(
     return tuple(map(Rate._make, found))
 
 
-def right_answers(
-    texts: Sequence[str],
-    expected: Sequence[str | None],
-    probabilities: Floats,
-    labels: Sequence[str],
-    decision: Decision,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return the scores of the right answers, float64 `[answers]`, and the number of each one's label; arguments as of `measure_rates`."""
-    scores, right, truth = _scored(texts, expected, probabilities, labels, decision)
-    return scores[right], truth[right]
-
-
-def _scored(
+def score_answers(
     texts: Sequence[str],
     expected: Sequence[str | None],
     probabilities: Floats,

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -45,11 +45,11 @@ def check_trainable(dataset: Dataset) -> None:
     Raises:
         RetvecLiteError: names the label that falls short.
     """
-    counts = Counter(label for labels in dataset.label_sets for label in labels)
+    counts = dataset.label_counts
     if len(counts) < 2:
         only = f"only {min(counts)!r}" if counts else "none"
         raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has {only}.")
-    label, count = min(counts.items(), key=lambda item: (item[1], item[0]))
+    label, count = dataset.smallest_label
     if count < 2:
         advice = _swapped_columns(dataset) or "Add one, or drop the label."
         raise RetvecLiteError(
@@ -106,7 +106,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
             f"{copies:,} of {len(training):,} texts repeat others, or nearly so: they count once, and teach little."
         )
 
-    counts = Counter(label for names in training.label_sets for label in names)
+    counts = training.label_counts
     if training.multi_label and all(len(names) == 1 for names in training.label_sets):
         found.append("Every text has exactly one label: without --multi-label, the classifier would know that.")
     alike: dict[str, list[str]] = defaultdict(list)

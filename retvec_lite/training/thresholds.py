@@ -9,7 +9,7 @@ texts they are scored on.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
-from retvec_lite.data.rates import Rate, choose_threshold, lean, measure_rates, right_answers
+from retvec_lite.data.rates import Rate, choose_threshold, lean, measure_rates, score_answers
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
@@ -90,7 +90,7 @@ def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float,
         return Judged(several, scores, {}, error)
     truth = [data.labels[place] for place in data.held_out.truth]
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
-    rates = measure_usual_rates(probabilities, data, decision)
+    rates = measure_rates(*_usual(probabilities, data, decision), data.labels, decision)
     answers = count_answers(probabilities, data, decision)
     probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
@@ -149,25 +149,18 @@ def choose_decision(
     decision = Decision(
         unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
     )
-    rates = measure_usual_rates(probabilities, data, decision, kept=(keep,), false_alarms=())
+    usual = _usual(probabilities, data, decision)
+    rates = measure_rates(*usual, data.labels, decision, kept=(keep,), false_alarms=())
     threshold = choose_threshold(rates, keep=keep)
     if threshold is not None:
         threshold = lean(threshold, keep, count_answers(probabilities, data, decision), decision, len(data.labels))
     return dataclasses.replace(decision, threshold=threshold)
 
 
-def measure_usual_rates(
-    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision, **shares: Sequence[float]
-) -> tuple[Rate, ...]:
-    """Return what thresholds do to held-out texts as users write them, clean and with a few typos together, see `measure_rates`."""
-    texts, expected, found = _usual(probabilities, data, decision)
-    return measure_rates(texts, expected, found, data.labels, decision, **shares)
-
-
 def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision) -> float:
     """Return how many right answers to different texts there are to choose by, less where some labels have few of them (Kish 1965)."""
-    *_, truth = right_answers(*_usual(probabilities, data, decision), data.labels, decision)
-    counts = np.unique(truth, return_counts=True)[1]
+    _, right, truth = score_answers(*_usual(probabilities, data, decision), data.labels, decision)
+    counts = np.unique(truth[right], return_counts=True)[1]
     copies = sum(0 <= rate <= _USUAL for rate in probabilities)
     return float(len(counts) ** 2 / np.sum(1.0 / counts) / copies) if len(counts) else 0.0
 
@@ -175,7 +168,7 @@ def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, dec
 def _usual(
     probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
 ) -> tuple[list[str], list[str | None], Floats]:
-    """Return held-out texts as users write them, the right label of each, and the probabilities."""
+    """Return held-out texts as users write them, clean and with a few typos, the right label of each, and the probabilities."""
     usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
     texts = [text for rate in usual for text in _read(rate, data)]
     return texts, _expected(data, decision) * len(usual), np.concatenate(list(usual.values()))

@@ -117,7 +117,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "reject_at": request.reject_at,
         "max_kb": request.max_kb,
         "estimated_bytes": estimate_bytes(shapes, data.config, data.labels, judged.decision),
-        "smallest_label": smallest_label(request.training),
+        "smallest_label": list(request.training.smallest_label),
         "baseline": plain_svm(data),
         **stack.facts,
         **judged.facts(),
@@ -161,13 +161,6 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme, USUAL_FACTORS)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
     return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities})
-
-
-def smallest_label(dataset: Dataset) -> list[Any]:
-    """Return the label with the fewest texts, and how many these are."""
-    counts = Counter(label for labels in dataset.label_sets for label in labels)
-    label, texts = min(counts.items(), key=lambda item: (item[1], item[0]))
-    return [label, texts]
 
 
 def make_plan(
