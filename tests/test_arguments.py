@@ -67,7 +67,11 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "Classifier.predict of a file": (light.predict, {"texts": "12"}),
         "Classifier.predict_many of a file": (light.predict_many, {"texts": ["12"]}),
         "Classifier.probabilities of a file": (light.probabilities, {"texts": ["12"]}),
-        "Check.write": (rl.Check("d.csv", 0, (), (), (), (), ()).write, {"path": "nowhere/below", "force": True}),
+        "Check.to_csv": (rl.Check("d.csv", 0, (), (), (), (), ()).to_csv, {"path": "nowhere/below", "force": True}),
+        "Comparison.to_csv": (
+            rl.Comparison("old", "new", "d.csv", 1, 0.0, 0.0, 0, 0, 0, 0, 1.0, (), ()).to_csv,
+            {"path": "nowhere/below", "force": True},
+        ),
         "check": (rl.check, {"data": ["a text"] * 4, "labels": ["one"] * 4}),
         "classify_files": (rl.classify_files, {"model": "none.tflite", "inputs": "none.csv", "output": "labels.csv"}),
         "compare": (rl.compare, {"old": "none.tflite", "new": light, "data": ["12"], "labels": ["none"]}),

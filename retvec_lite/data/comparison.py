@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from retvec_lite.arguments import checked
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels
 from retvec_lite.errors import RetvecLiteError
@@ -159,6 +160,7 @@ class Comparison:
         lists = {name: [row._asdict() for row in getattr(self, name)] for name in ("labels", "changes")}
         return {**dataclasses.asdict(self), **lists, "verdict": self.verdict}
 
+    @checked
     def to_csv(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the texts that the two answer differently, all of them, in UTF-8.
 

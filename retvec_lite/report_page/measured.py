@@ -100,10 +100,10 @@ def _way(name: str, share: float) -> tuple[Sequence[Content], str]:
     return [name, bar(share, f"{share:.1%}")], f"{share:.1%}"
 
 
-def learning_section(points: Sequence[tuple[float, float]], found: Evaluation, is_without_network: bool) -> Element:
+def learning_section(
+    points: Sequence[tuple[float, float]], score: str, largest: float | None, is_without_network: bool
+) -> Element:
     """Return the learning curve, over the share of the largest label, which no classifier needs texts for."""
-    score = "accuracy" if found.micro_f1 is None else "micro F1"
-    largest = found.largest_label
     floor = [] if largest is None else [largest]
     most = max(texts for texts, _ in points)
     chart = Chart(

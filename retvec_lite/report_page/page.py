@@ -48,12 +48,14 @@ def training_page(
         expected = [None if label == decision.unknown_label else label for label in labels]
         rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
         last = "answered", measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
-    curve = facts.get("learning_curve") or ()
+    curve, score = facts.get("learning_curve") or (), "accuracy" if clean.micro_f1 is None else "micro F1"
     sections = [
         measured.labels_section(clean, *last),
         measured.confusions_section(clean) if rejection else None,
         measured.ways_section(validation, held_out),
-        measured.learning_section(curve, clean, bool(facts.get("epochs"))) if len(curve) > 1 else None,
+        measured.learning_section(curve, score, facts.get("largest_label"), bool(facts.get("epochs")))
+        if len(curve) > 1
+        else None,
         measured.calibration_section(clean),
         measured.coverage_section(rejection) if rejection else None,
         doubtful(held_out.check, facts.get("warnings", ())),

@@ -127,5 +127,8 @@ def test_the_csv_file_holds_every_change(tmp_path: Path) -> None:
     assert rows[0]["new"] == "" and rows[0]["new_probability"] == "0.7500"
     assert rows[3]["text"] == DATA.texts[3] and rows[4]["text"] == "t5 \\ud800"
     assert json.loads(json.dumps(found.to_dict()))["changes"][0]["text"] == "t2"
+    with pytest.raises(RetvecLiteError, match="already exists"):
+        found.to_csv(tmp_path / "changes.csv")
+    found.to_csv(tmp_path / "changes.csv", force=True)
     with pytest.raises(RetvecLiteError, match=r"written as \.csv, not as changes\.xlsx"):
         check_csv("changes.xlsx")

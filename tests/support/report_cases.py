@@ -62,6 +62,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
         "folds": 3,
         "warnings": [f"1 text is odd: {given[0]!r}."],
         "validation": {f"{rate:g}": row.to_dict() for rate, row in validation.items()},
+        "largest_label": 0.25,
         "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)],
     }
     decision = Decision(threshold=0.4)
