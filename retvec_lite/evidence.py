@@ -119,9 +119,9 @@ class Facts:
 
     @property
     def are_few(self) -> bool:
-        """Whether the texts are too few to say anything."""
+        """Whether the texts are too few to say anything, or all of one label."""
         fewest = _FEWEST * len(self.labels) if self.facts.get("folds") else 2 * _FEWEST
-        return self.tested > 0 and self.independent < fewest
+        return self.tested > 0 and (self.independent < fewest or self.facts.get("largest_label") == 1.0)
 
     @property
     def usual(self) -> str:

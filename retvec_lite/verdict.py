@@ -93,7 +93,8 @@ def _ship(found: Facts) -> str:
 
 def _few_texts(found: Facts) -> str:
     count, different = round(found.independent), "different " if found.repeats else ""
-    texts = f"One {different}text is" if count == 1 else f"{count:,} {different}texts are"
+    of_one_label = " of one label" if found.facts.get("largest_label") == 1.0 else ""
+    texts = f"One {different}text{of_one_label} is" if count == 1 else f"{count:,} {different}texts{of_one_label} are"
     return f"{texts} too few to say how good it is: with {_ENOUGH} a label, this says more."
 
 

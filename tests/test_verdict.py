@@ -90,6 +90,11 @@ def test_of_very_few_texts_no_figure_is_told() -> None:
     ]
     copies = facts_of(1.0, 90, copies={"texts": 80, "groups": 5})
     assert told(copies)[0].startswith("Ship or not: nobody can say yet. 10 different texts are too few ")
+    of_one_label = told(facts_of(1.0, 60, folds=0, largest_label=1.0))
+    assert of_one_label == [
+        "Ship or not: nobody can say yet. 60 texts of one label are too few to say how good it is: with 20 a label, this says more.",
+        "Next: test it on 20 texts of each label.",
+    ]
     assert told(facts_of(1.0, 1))[0].startswith("Ship or not: nobody can say yet. One text is too few ")
     set_aside = facts_of(1.0, 9, folds=0, training_texts=90)
     assert told(set_aside) == [
