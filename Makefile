@@ -125,7 +125,8 @@ lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=-
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement installer.lock
 	echo 'uv>=0.13,<0.14' | $(BIN)/uv pip compile - --universal --python-version 3.10 --generate-hashes --no-annotate \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file installer.lock
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --all-extras --generate-hashes \
+	# 1.3.1 says that it does not run on Python 3.11 and later, which uv ignores and pip does not.
+	echo 'backports-strenum<1.3' | $(BIN)/uv pip compile pyproject.toml --constraints - --universal --python-version 3.10 --all-extras --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
 	$(BIN)/uv pip compile examples/scale/requirements.in --constraints requirements.lock --universal --python-version 3.10 --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file examples/scale/requirements.lock
