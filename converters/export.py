@@ -20,7 +20,7 @@ from retvec_lite.converters.verify import labels_bytes, real_texts
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME
 from retvec_lite.terminal import Progress, draw, silent
@@ -190,6 +190,7 @@ def export_model(
         RetvecLiteError: for arguments that do not go together, an existing folder without `force`, or where no artifact can be
             made. Nothing is changed then.
     """
+    model = without_texts(model)
     plan = _plan(model, formats, recipes, embed, android is not None)
     assets = None
     if android is not None:

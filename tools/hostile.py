@@ -78,7 +78,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "weakest": [{"label": "alarm", "texts": 5, "right": 2, "answered": 3, "taken_for": "delivery", "times": 3}],
     "multi_label": False, "rates": [[0.4, 1.0, 0.99, 0.9, None], [0.6, 0.95, 0.9, 0.93, 0.02]], "reject_at": 0.99, "right_answers": 15.5, "sentences": True,
     "settings": {"epochs": 2, "class_weights": "sqrt"}, "texts_cut_by_max_words": 0.0, "texts_in_windows": 0.0, "training_texts": 20,
-    "validation_texts": 20, "warnings": ["3 texts occur twice."],
+    "validation_texts": 20, "warned": 1, "warnings": ["3 texts occur twice."],
     "validation": {rate: {"accuracy": 1.0, "macro_f1": 1.0, "calibration_error": 0.002, "in_scope_unknown": 0.0,
                           "unknown_recognized": None} for rate in ("0", "0.2", "0.5")},
 }  # fmt: skip

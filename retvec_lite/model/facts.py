@@ -88,6 +88,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "validation": _BY_RATE,
     "validation_texts": COUNT,
     "versions": mapped(TEXT),
+    "warned": COUNT,
     "warnings": listed(TEXT),
     "weakest": listed(
         structured(

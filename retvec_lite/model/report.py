@@ -4,6 +4,7 @@ The card has the form that model hubs read (https://huggingface.co/docs/hub/mode
 the same bytes: no date but the day of its training, no durations, no paths.
 """
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +71,18 @@ def report_of(model: "TrainedModel", scores: Mapping[str, Any] | None = None) ->
 def report_json(report: Mapping[str, Any]) -> bytes:
     """Return `report.json`: the same bytes for equal reports."""
     return (json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def without_texts(model: "TrainedModel") -> "TrainedModel":
+    """Return a model for files that are given away: its facts quote no text of the training, and count what that was warned of."""
+    if "warnings" not in model.training:
+        return model
+    facts = {name: fact for name, fact in model.training.items() if name != "warnings"}
+    return dataclasses.replace(model, training={**facts, "warned": _count_warnings(model.training)})
+
+
+def _count_warnings(facts: Mapping[str, Any]) -> int:
+    return sum(not _HARMLESS.search(warning) for warning in facts.get("warnings", ()))
 
 
 # --- the card ---------------------------------------------------------------------------------------------------------
@@ -176,11 +189,11 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
         )
     if facts.get("unlabelled_texts"):
         lines.append(f"{facts['unlabelled_texts']:,} texts without labels were learned from as well.")
-    # They quote texts, which may be private.
-    count = sum(not _HARMLESS.search(warning) for warning in facts.get("warnings", ()))
+    count = facts.get("warned", _count_warnings(facts))
     if count:
         lines.append(
-            f"Training warned of {count} {'thing' if count == 1 else 'things'} in the data, see `{REPORT_NAME}`."
+            f"Training warned of {count} {'thing' if count == 1 else 'things'} in the data"
+            + (f", see `{REPORT_NAME}`." if "warnings" in facts else ".")
         )
     return " ".join(lines)
 

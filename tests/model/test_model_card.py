@@ -11,7 +11,7 @@ from standin import classifier
 from retvec_lite.api import load
 from retvec_lite.classifier import Classifier
 from retvec_lite.decision import Decision
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
+from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
 from retvec_lite.model.weight_files import TrainedModel
 
 ROW = {"accuracy": 0.91234, "macro_f1": 0.9, "calibration_error": 0.02, "in_scope_unknown": 0.01}
@@ -118,6 +118,13 @@ def test_empty_rows_are_no_warning() -> None:
     assert "warned" not in card_of(model(training={**FACTS, "warnings": warnings}))
     card = card_of(model(training={**FACTS, "warnings": [*warnings, "mail.csv: 1 bad row skipped, the first: x"]}))
     assert "Training warned of 1 thing" in card
+
+
+def test_what_is_given_away_quotes_no_text() -> None:
+    private, public = model(training=FACTS), without_texts(model(training=FACTS))
+    assert b"my private text" in private.to_bytes() and b"my private text" not in public.to_bytes()
+    assert "Training warned of 1 thing in the data." in card_of(public)
+    assert without_texts(public) == public, "what was exported once is exported again as it is"
 
 
 def test_of_several_labels_and_of_many() -> None:
