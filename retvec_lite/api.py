@@ -189,6 +189,8 @@ def check(
         [('alarm', 'delivery')]
     """
     if output is not None:
+        if not os.fspath(output).lower().endswith((".csv", ".html")):
+            raise RetvecLiteError(f"What is doubtful is written as .csv or .html, not as {os.fspath(output)}.")
         require_writable(output, force)
         refuse_input(output, data)
     usual = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}

@@ -160,7 +160,7 @@ def _none_of_these(found: Facts) -> Iterator[str]:
         yield f"{rule}."
         return
     of_others = (
-        f", and so get {recognized:.0%} of those of no label"
+        f", and {recognized:.0%} of the texts of no label"
         if recognized is not None
         else "; untested, since the data have no texts of no label"
     )

@@ -132,7 +132,7 @@ def test_several_labels_a_text_are_told_by_their_f1() -> None:
 def test_what_is_rejected_is_told_where_texts_without_a_label_were_there() -> None:
     facts = facts_of(0.9)
     facts["validation"]["0"]["unknown_recognized"] = 0.75
-    assert any("4% of these texts get none, and so get 75% of those of no label." in line for line in told(facts))
+    assert any("4% of these texts get none, and 75% of the texts of no label." in line for line in told(facts))
 
 
 # --- the next step ----------------------------------------------------------------------------------------------------

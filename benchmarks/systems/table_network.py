@@ -31,7 +31,7 @@ from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress
-from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOut, augmented_copies
+from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOutIds, augmented_copies
 from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.network_part import run_epochs, schedule_for
@@ -195,7 +195,7 @@ def train_table(
     importance = class_weights(settings.class_weights, examples.targets, labels)
     table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
     network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
-    held = HeldOut(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), validation)
+    held = HeldOutIds(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)

@@ -66,7 +66,7 @@ class Examples:
 
 
 @dataclasses.dataclass(frozen=True)
-class HeldOut:
+class HeldOutIds:
     """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, `DISGUISED` or `TRANSLATED`, targets, weights.
 
     The latter count where these texts are learned from in the end. `independent`: how many texts without copies say as much, see
@@ -107,7 +107,7 @@ class TrainingData:
     labels: tuple[str, ...]
     strata: npt.NDArray[np.int64]
     examples: Examples
-    held_out: HeldOut
+    held_out: HeldOutIds
     share_cut: float
     clean_ids: Ints
     clean: Sequence[str]
@@ -212,7 +212,7 @@ def make_examples(
         labels,
         np.unique(training.strata, return_inverse=True)[1],
         Examples(ids[1:split], targets, len(labels), _weights(training, training)),
-        HeldOut(
+        HeldOutIds(
             dict(zip(held_out, ids[split:-1], strict=True)),
             truth,
             _weights(validation, training),

@@ -12,7 +12,7 @@ from retvec_lite.data.labels import class_weights
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.examples import Examples, HeldOut, Rows
+from retvec_lite.training.examples import Examples, HeldOutIds, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, embed_words, epoch
 from retvec_lite.training.plan import Fit, FitSettings, Plan
 
@@ -115,7 +115,7 @@ def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
 def run_epochs(
     network: TrainableNetwork,
     examples: Examples,
-    held_out: HeldOut | None,
+    held_out: HeldOutIds | None,
     settings: FitSettings,
     rng: np.random.Generator,
     progress: Progress = silent,
@@ -158,7 +158,7 @@ def run_epochs(
     return found
 
 
-def _score(network: TrainableNetwork, classes: int, held_out: HeldOut) -> float:
+def _score(network: TrainableNetwork, classes: int, held_out: HeldOutIds) -> float:
     """Return the mean score of some of the held-out texts over all ways in which they are written."""
     some = slice(None, None, max(1, round(len(held_out.truth) / _SCORED)))
     scores = [

@@ -134,7 +134,7 @@ def recommended(
 
 
 HeldOutLogits = Mapping[float, Floats]
-"""Logits of the held-out texts by the way they are written (see `HeldOut`), float32 `[texts, classes]`, each by a fit that has not seen it."""
+"""Logits of the held-out texts by the way they are written (see `HeldOutIds`), float32 `[texts, classes]`, each by a fit that has not seen it."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -82,3 +82,5 @@ def test_what_cannot_be_written_is_told_before_any_work(
     ):
         assert main(["check", str(messy), "--output", str(messy), *arguments]) == 2
         assert told in capsys.readouterr().err and messy.read_bytes() == before
+    assert main(["check", str(messy), "--output", str(messy.parent / "doubtful.xlsx")]) == 2
+    assert "written as .csv or .html" in capsys.readouterr().err

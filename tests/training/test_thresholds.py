@@ -12,7 +12,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.examples import DISGUISED, HeldOut, TrainingData
+from retvec_lite.training.examples import DISGUISED, HeldOutIds, TrainingData
 from retvec_lite.training.thresholds import (
     choose_decision,
     choose_thresholds,
@@ -33,7 +33,7 @@ def held_out(base: TrainingData, truth: list[int], rates: tuple[float, ...] = (0
         base,
         labels=LABELS,
         clean=["Text", "5 é"],
-        held_out=HeldOut(dict.fromkeys(rates, none), np.array(truth, np.int32)),
+        held_out=HeldOutIds(dict.fromkeys(rates, none), np.array(truth, np.int32)),
         held_out_texts=texts,
     )
 
