@@ -52,7 +52,7 @@ test: $(STAMP) | node_modules  ## the tests: six minutes on two idle cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
 
 test-all: $(STAMP) $(VENV)/.engines | node_modules  ## every test, the exhaustive ones too: before a release, and nightly
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile explore $(PYTEST_ARGS)
 
 test-fast: $(STAMP)  ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not exhaustive" $(PYTEST_ARGS)

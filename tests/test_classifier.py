@@ -45,7 +45,7 @@ def test_probabilities_are_the_models(classifier: rl.Classifier, texts: list[str
     table = classifier.probabilities(texts)
     assert table.shape == (len(texts), 3) and table.dtype == np.float32
     for row, text in zip(table, texts, strict=True):
-        np.testing.assert_allclose(row, tiny_probabilities(text), atol=1e-6)
+        np.testing.assert_allclose(row, tiny_probabilities(read_text(text, classifier.config)), atol=1e-6)
 
 
 def test_predict_one_text_and_many(classifier: rl.Classifier) -> None:
