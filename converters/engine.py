@@ -133,7 +133,7 @@ class EngineFormat(Format):
             check_model(classifier)
         except RetvecLiteError:
             return False
-        return True
+        return bool(recipes)
 
     def require_runtime(self) -> None:
         load_library(library_path())

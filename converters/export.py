@@ -161,7 +161,11 @@ class _Plan:
     @property
     def steps(self) -> int:
         """The steps of progress: the reference, and each artifact."""
-        return 1 + len(self.formats) * len(self.recipes)
+        return 1 + sum(len(self.of(found)) for found in self.formats)
+
+    def of(self, found: Format) -> list[Recipe]:
+        """Return the recipes that a format has."""
+        return [recipe for recipe in self.recipes if found.name in recipe.formats]
 
 
 def export_model(
@@ -229,15 +233,16 @@ def _plan(
     recipes = [recipes] if isinstance(recipes, str) else recipes
     formats = [formats] if isinstance(formats, str) else formats
     found_recipes = [find_recipe(name) for name in dict.fromkeys(recipes)]
-    taken = [found for found in chosen_formats(formats) if found.name in formats or found.offers(model, found_recipes)]
-    plan = _Plan(taken, found_recipes, embed)
+    plan = _Plan(chosen_formats(formats), found_recipes, embed)
+    taken = [found for found in plan.formats if found.name in formats or found.offers(model, plan.of(found))]
+    plan = dataclasses.replace(plan, formats=taken)
     if not plan.recipes or not plan.formats:
         raise RetvecLiteError("Name at least one recipe and one format to export.")
     for option, is_on in (("embed", embed), ("android", android)):
         if is_on and "tflite" not in [found.name for found in taken]:
             raise RetvecLiteError(f"The option {option} needs the format tflite: add it.")
     for found in plan.formats:
-        found.check(plan.recipes)
+        found.check(plan.recipes if found.name in formats else plan.of(found))
     return plan
 
 
@@ -289,7 +294,7 @@ def _drafts(
     kind: Format, model: TrainedModel, plan: _Plan
 ) -> Iterator[tuple[Recipe, Draft] | tuple[Recipe, RetvecLiteError]]:
     """Yield the artifact of each recipe, or why it cannot be made."""
-    left = list(plan.recipes)
+    left = plan.of(kind)
     while left:
         try:
             for draft in kind.make(model, tuple(left), plan.embed):

@@ -40,6 +40,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "tflite": "retvec_lite.converters.tflite.format.TFLite",
     "coreml": "retvec_lite.converters.coreml.format.CoreML",
     "engine": "retvec_lite.converters.engine.EngineFormat",
+    "onnx": "retvec_lite.converters.onnx.format.ONNX",
 }
 """What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
 
@@ -139,8 +140,8 @@ class Format(ABC):
     runtimes: ClassVar[Mapping[str, str]]
 
     def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
-        """Return whether `all` takes this format for a classifier: not where it would refuse."""
-        return True
+        """Return whether `all` takes this format for a classifier, in those of its recipes that are asked for: not where it would refuse."""
+        return bool(recipes)
 
     def check(self, recipes: Sequence[Recipe]) -> None:
         """Check before any work is done that artifacts can be made.

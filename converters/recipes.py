@@ -82,6 +82,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             formats={
                 "tflite": Facts("weights as trained", 1e-5),
                 "coreml": Facts("weights as trained, float32 arithmetic", 1e-5),
+                "onnx": Facts("weights as trained", 1e-5),
             },
             weight_bound=0.0,
             unclipped_bound=0.0,
@@ -95,6 +96,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
                 ),
                 "coreml": Facts("8-bit weights, half-precision arithmetic", 1.5e-2),
                 "engine": Facts("8-bit weights, 16-bit activations", 2e-3),
+                "onnx": Facts("8-bit weights, one scale per output, float32 arithmetic", 2e-3),
             },
             embedding_cosine=0.999,
             label_agreement=0.995,

@@ -20,6 +20,7 @@ NAMES = {
     "coreml (evaluated)": "our evaluator, for",
     "coreml": "Core ML,",
     "retvec-lite": "our C engine",
+    "onnxruntime": "ONNX Runtime",
 }
 
 TEXTS = (
@@ -64,7 +65,7 @@ def main(folder: str) -> int:
         print(f"  {best.label:<14}{best.probability:5.2f}  {text}")
     print(
         f"In README, .retvec files are for JavaScript, C, Go, Rust, Android, Swift and Python with NumPy alone, .tflite files for "
-        f"LiteRT on any device, .mlpackage files for Core ML.\n"
+        f"LiteRT on any device, .mlpackage files for Core ML, .onnx files for ONNX Runtime.\n"
         f"How each file was verified: {dist}/README.md\n"
         f"Verify them once more:      retvec-lite verify {dist}\n"
         f"Try it in a browser:        retvec-lite demo {dist}\n"

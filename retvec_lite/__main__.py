@@ -15,7 +15,7 @@ from retvec_lite.version import __version__
 COMMANDS: Final = {
     "train": "train a classifier on a labelled file",
     "check": "find wrong labels, copies and other faults in a labelled file",
-    "export": "export a trained classifier as .tflite, .mlpackage or .retvec",
+    "export": "export a trained classifier as .tflite, .mlpackage, .retvec or .onnx",
     "verify": "prove exported files against the float reference",
     "classify": "classify texts with an exported file or a trained classifier",
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
@@ -40,6 +40,8 @@ _EXTRAS: Final = {
     "flatbuffers": "export",
     "pyarrow": "parquet",
     "coremltools": "coreml",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
 }
 """Package -> the extra that brings it; every other package that can be missing belongs to `train`."""
 

@@ -218,11 +218,11 @@ class Trained:
         force: bool = False,
         progress: Progress | bool | None = None,
     ) -> "Report":
-        """Write and verify `.tflite` files and `.mlpackage`s, with labels, golden texts, a report and the float reference.
+        """Write and verify `.tflite`, `.mlpackage`, `.retvec` and `.onnx` files, with labels, golden texts, a report and the float reference.
 
         Args:
             out: the folder to make.
-            formats: "tflite", "coreml", "engine", or several (a list, or "all").
+            formats: "tflite", "coreml", "engine", "onnx", or several (a list, or "all").
             recipes: how weights are stored: "int8", "int4", "float32".
             embed: let `.tflite` files also answer the embeddings of a text and of its words.
             data: a labelled file to measure what rounding the weights costs; the starter texts by default.

@@ -5,11 +5,12 @@ give the reference's words and embeddings. Both are run on the texts of `classif
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
@@ -17,15 +18,8 @@ from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
 from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
 from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place, stage_names
 from retvec_lite.converters.parity.golden_texts import edge_sample
-from retvec_lite.converters.parity.oracle import (
-    EXACT,
-    Constant,
-    Match,
-    Oracle,
-    Sample,
-    match_constants,
-    require_table,
-)
+from retvec_lite.converters.parity.oracle import Constant, Match, Oracle, Sample
+from retvec_lite.converters.parity.tables import match_tables
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import find_signature, promote_outputs, read_model
 from retvec_lite.converters.tflite.graph import (
@@ -40,10 +34,9 @@ from retvec_lite.converters.tflite.graph import (
     values_of,
 )
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, PROJECTION, count_words, letter_table, word_limit
+from retvec_lite.meaning import PROJECTION, count_words, word_limit
 from retvec_lite.model.heads import VECTOR
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.ngrams import fold_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 from retvec_lite.runtime.worker import Job, run_models
@@ -270,21 +263,10 @@ def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> di
 def match_weights(
     model: Any, reference: Mapping[str, Floats], signature: str = CLASSIFY, plain_letters: bool = False
 ) -> dict[str, Match]:
-    """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_constants`."""
+    """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_tables`."""
     graph = model.subgraphs[find_signature(model, signature).subgraphIndex]
-    plain = constants(model, graph)
-    found = [*_lstm_matrices(model, graph), *_ngram_tables(model, graph, plain), *plain]
-    # With meaning, n-grams that read plain letters read those of its table.
-    if "ngrams/table" in reference and not (plain_letters and "meaning/rows" in reference):
-        places, levels = fold_table(plain_letters)
-        require_table(places, _gathered_integers(model, graph, "uint8"))
-        require_table(levels, [constant.values for constant in plain])
-    if "meaning/rows" in reference:
-        table = letter_table()
-        require_table(table.places, _gathered_integers(model, graph, "uint8"))
-        for values in (table.levels, table.letters):
-            require_table(values, [constant.values for constant in plain])
-    return match_constants(found, reference)
+    found = [*_lstm_matrices(model, graph), *constants(model, graph)]
+    return match_tables(found, list(_gathered(model, graph)), reference, plain_letters)
 
 
 def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
@@ -310,31 +292,10 @@ def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
     return found
 
 
-def _ngram_tables(model: Any, graph: Any, plain: Sequence[Constant]) -> Iterator[Constant]:
-    """Yield tables of n-grams, the squares beside them, and the codes of hashes where there are codebooks.
-
-    A table is an int8 constant `[buckets, labels + 1]` that is gathered from; its last column are the squares. Its scales are one
-    of the constants of `labels` numbers: values tell which. A table of low rank has none. Training leaves both on this grid, so they count as exact.
-    """
-    for codes in _gathered_integers(model, graph, "uint8"):
-        # Codes of n-grams, or the displacements, rows and codes of words with a meaning.
-        yield Constant("codes", codes, EXACT)
-    for stored in _gathered_integers(model, graph, "int8"):
-        if stored.ndim != 2:
-            continue
-        if stored.shape == CODEBOOK_ROWS:
-            yield Constant("codebooks of meaning", stored.reshape(CODEBOOKS), EXACT)
-        yield Constant("squares", stored[:, -1], EXACT)
-        yield Constant("table of low rank", stored[:, :-1], EXACT)
-        for scales in plain:
-            if scales.values.size == stored.shape[1] - 1:
-                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), scales.bits)
-
-
-def _gathered_integers(model: Any, graph: Any, dtype: str) -> Iterator[Floats]:
-    """Yield the integers of a type that a .tflite gathers from."""
+def _gathered(model: Any, graph: Any) -> Iterator[npt.NDArray[Any]]:
+    """Yield the tables of integers that a .tflite gathers from."""
     for operator in graph.operators:
         if operator_name(model, operator) == "GATHER":
             tensor = graph.tensors[operator.inputs[0]]
-            if dtype_of(tensor) == dtype:
-                yield values_of(model, tensor)
+            if dtype_of(tensor) in ("int8", "uint8"):
+                yield values_of(model, tensor).astype(dtype_of(tensor))

@@ -111,7 +111,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
         action="extend",
         nargs="+",
         metavar="NAME",
-        help=f"one or several of {', '.join([*FORMATS, ALL])} (default: tflite); coreml makes .mlpackages for iOS and macOS, engine .retvec files for the C engine",
+        help=f"one or several of {', '.join([*FORMATS, ALL])} (default: tflite); coreml makes .mlpackages for iOS and macOS, engine .retvec files for the C engine, onnx .onnx files for ONNX Runtime",
     )
     parser.add_argument(
         "--recipe",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from retvec_lite.data.rows import check_suffix, endings, format_of
 from retvec_lite.errors import RetvecLiteError
 
-_CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage")
+_CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage", ".onnx")
 
 _ADDRESS: Final = re.compile(r"\w[\w+.-]+:/+", re.ASCII)
 """How an address begins; one letter before the colon is a disk of Windows."""

@@ -39,7 +39,7 @@ _SHOWN: Final = 200
 
 _OWN_RUN: Final = re.compile("`+")
 
-_TAGS: Final = {".tflite": "tflite", ".mlpackage": "core-ml", ".retvec": "retvec"}
+_TAGS: Final = {".tflite": "tflite", ".mlpackage": "core-ml", ".retvec": "retvec", ".onnx": "onnx"}
 """Suffix of an exported file -> what hubs call its format."""
 
 _HARMLESS: Final = re.compile(r"empty rows? skipped\.$")

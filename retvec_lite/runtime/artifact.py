@@ -315,7 +315,12 @@ def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
             require_size(file, size)
             handle.seek(4)
             if handle.read(4) != b"TFL3":
-                raise RetvecLiteError(f"{file} is not a .tflite model.")
+                other = (
+                    " ONNX Runtime runs .onnx files; export a .tflite or .retvec for this."
+                    if file.suffix == ".onnx"
+                    else ""
+                )
+                raise RetvecLiteError(f"{file} is not a .tflite model.{other}")
             try:
                 with zipfile.ZipFile(handle) as archive:
                     metadata = _member(archive, METADATA_NAME)

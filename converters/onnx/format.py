@@ -1,0 +1,77 @@
+"""The format .onnx: the graph of the .tflite for ONNX Runtime, on servers, desktops and in browsers, with labels and contract inside.
+
+It takes `codepoints`, int32 `[1, max_chars]`, and answers `probabilities`, float32 `[1, labels]`, as the signature `classify` does.
+"""
+
+import functools
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from retvec_lite.converters.format import Draft, Format, OpenArtifact, about, details
+from retvec_lite.converters.onnx import RUNTIME, is_installed
+from retvec_lite.converters.parity.examiner import stage_names
+from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.tflite import read_model
+from retvec_lite.converters.tflite.format import convert
+from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import RnnHead
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME
+
+if TYPE_CHECKING:
+    from retvec_lite.converters.onnx.graph import GraphWriter
+
+OLDEST: Final = "1.15.0"
+"""The oldest ONNX Runtime on which files were run."""
+
+
+class ONNX(Format):
+    """The .onnx; what its methods do stands in `Format`."""
+
+    name = "onnx"
+    suffix = ".onnx"
+    runtimes: ClassVar[Mapping[str, str]] = {RUNTIME: f"{RUNTIME} is not installed"}
+
+    def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
+        return bool(recipes) and is_installed() and not isinstance(classifier.head, RnnHead)
+
+    def check(self, recipes: Sequence[Recipe]) -> None:
+        for package in ("onnx", RUNTIME):
+            if importlib.util.find_spec(package) is None:
+                raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+        super().check(recipes)
+
+    def require_runtime(self) -> None:
+        if not is_installed():
+            raise RetvecLiteError(f"Nothing here runs .onnx files: pip install {RUNTIME}")
+
+    def skipped(self) -> tuple[str, ...]:
+        return () if is_installed() else (RUNTIME,)
+
+    def open(self, path: Path) -> OpenArtifact:
+        from retvec_lite.converters.onnx.file import ONNXFile
+
+        return ONNXFile(path)
+
+    def make(self, model: TrainedModel, recipes: Sequence[Recipe], embed: bool = False) -> Iterator[Draft]:
+        from retvec_lite.converters.onnx.graph import GraphWriter
+
+        if isinstance(model.head, RnnHead):
+            raise RetvecLiteError(f"ONNX files do not compute the head {model.head.name}: export tflite.")
+        graph = convert(model)
+        for recipe in recipes:
+            writer = GraphWriter(read_model(quantize(graph, recipe.name)), stage_names(model))
+            yield Draft(recipe, {RUNTIME: OLDEST}, functools.partial(_write, writer, model, recipe))
+
+
+def _write(writer: "GraphWriter", model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str, str]) -> None:
+    described = about(model, recipe.name)
+    properties = {
+        METADATA_NAME: json.dumps(details(model, recipe.name, oldest), ensure_ascii=False, sort_keys=True),
+        LABELS_NAME: "".join(f"{label}\n" for label in model.labels),
+    }
+    path.write_bytes(writer.to_bytes(f"{described.description} {described.output}", properties))

@@ -1,0 +1,161 @@
+"""Exporting .onnx files, and verifying them on ONNX Runtime."""
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Main
+from engine_cases import CASES
+from modeling_cases import random_classifier
+
+import retvec_lite as rl
+from retvec_lite.converters.export import export_model
+from retvec_lite.converters.format import find_format
+from retvec_lite.converters.recipes import find_recipe
+from retvec_lite.converters.tflite import pack, read_model, schema
+from retvec_lite.converters.tflite.format import convert
+from retvec_lite.converters.verify import verify
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.heads import BertHead, RnnHead
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be converted")
+
+TEXTS = ("where is my parcle?", "cancel it 😀", "我的包裹在哪里", "see you tomorrow, or on Monday. And then? " * 5, "")
+
+HEADS = {**CASES, "bert": random_classifier(BertHead(hidden=8, width=8, feed_forward=8, layers=1, attention_heads=2))}
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    with open(folder / "texts.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *((text, "yes") for text in TEXTS if text)])
+    export_model(CASES["cnn"], folder / "dist", formats="onnx", recipes=("int8", "float32"), data=folder / "texts.csv")
+    return folder / "dist"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HEADS)
+def test_every_head_computes_what_it_says(name: str, tmp_path: Path) -> None:
+    (artifact,) = export_model(HEADS[name], tmp_path / "dist", formats="onnx").artifacts
+    (run,) = artifact.result.runtimes
+    assert run.runtime == "onnxruntime" and run.correct
+    assert "probabilities" in {check.name for check in run.checks}
+    size = (tmp_path / "dist/classifier-int8.onnx").stat().st_size
+    assert sum(artifact.contents.sizes.values()) == size == artifact.result.bytes
+
+
+def test_what_is_exported_passes_verify(dist: Path) -> None:
+    found = verify(dist, data=dist.parent / "texts.csv")
+    assert found.ok, str(found)
+    assert [(row.recipe, row.runtime) for row in found.rows] == [("float32", "onnxruntime"), ("int8", "onnxruntime")]
+    assert list(json.loads((dist / "golden.json").read_bytes())["tolerance"]) == ["onnx-float32", "onnx-int8"]
+    sizes = find_format("onnx").open(dist / "classifier-int8.onnx").contents().sizes
+    assert all(sizes[part] > 0 for part in ("encoder", "embedding", "head", "ngrams", "graph", "metadata"))
+
+
+def test_the_graph_is_portable(dist: Path) -> None:
+    """Any ONNX Runtime from 2023 on, and that for the web, can read it: operators of the standard alone, weights inside, in 8 bits."""
+    model = onnx.load(dist / "classifier-int8.onnx")
+    assert [(item.domain, item.version) for item in model.opset_import] == [("", 17)]
+    assert model.ir_version == 8
+    assert {node.domain for node in model.graph.node} == {""}
+    assert not any(item.external_data for item in model.graph.initializer)
+    large = {item.data_type for item in model.graph.initializer if np.prod(item.dims) > 2000}
+    assert large <= {onnx.TensorProto.INT8, onnx.TensorProto.UINT8}
+    properties = {item.key: item.value for item in model.metadata_props}
+    assert properties["labels.txt"].splitlines() == list(CASES["cnn"].labels)
+
+
+def test_the_same_file_each_time(dist: Path, tmp_path: Path) -> None:
+    (draft,) = find_format("onnx").make(CASES["cnn"], [find_recipe("int8")])
+    draft.write(tmp_path / "again.onnx", draft.oldest_runtime)
+    assert (tmp_path / "again.onnx").read_bytes() == (dist / "classifier-int8.onnx").read_bytes()
+
+
+def spoiled(dist: Path, tmp_path: Path, content: bytes) -> rl.verify:  # type: ignore[valid-type]
+    for name in ("reference.safetensors", "labels.txt"):
+        (tmp_path / name).write_bytes((dist / name).read_bytes())
+    (tmp_path / "classifier-int8.onnx").write_bytes(content)
+    (found,) = verify(tmp_path, data=dist.parent / "texts.csv").artifacts
+    return found
+
+
+@pytest.mark.parametrize("kind", ["weights", "graph", "interface", "external", "labels"])
+def test_another_file_is_found_out(dist: Path, tmp_path: Path, kind: str) -> None:
+    model = onnx.load(dist / "classifier-int8.onnx")
+    if kind == "weights":
+        table = next(item for item in model.graph.initializer if item.data_type == onnx.TensorProto.INT8)
+        table.raw_data = bytes(len(table.raw_data))
+    elif kind == "graph":
+        next(node for node in model.graph.node if node.op_type == "Erf").op_type = "Tanh"
+    elif kind == "interface":
+        model.graph.input[0].name = "text"
+        for node in model.graph.node:
+            node.input[:] = ["text" if name == "codepoints" else name for name in node.input]
+    elif kind == "external":
+        stored = model.graph.initializer[0]
+        stored.data_location = onnx.TensorProto.EXTERNAL
+        stored.external_data.add(key="location", value="labels.txt")
+    else:
+        for item in model.metadata_props:
+            item.value = item.value.replace(CASES["cnn"].labels[0], "another")
+    found = spoiled(dist, tmp_path, model.SerializeToString())
+    assert not found.ok
+    said = {"weights": "does not hold", "interface": "must take", "external": "damaged", "labels": "the labels must be"}
+    assert said.get(kind, "") in str(found.problem)
+    if kind == "graph":
+        assert not found.runtimes[0].correct
+
+
+def test_damaged_files_are_refused_in_a_sentence(dist: Path, tmp_path: Path) -> None:
+    content, draw = (dist / "classifier-int8.onnx").read_bytes(), random.Random(1)
+    path = tmp_path / "classifier-int8.onnx"
+    for place in [0, 4, 1000, len(content) // 2, len(content) - 1]:
+        path.write_bytes(content[:place])
+        with pytest.raises(RetvecLiteError, match="is damaged, or was not exported by retvec-lite"):
+            find_format("onnx").open(path)
+    for _ in range(40):
+        changed = bytearray(content)
+        for _ in range(draw.randint(1, 40)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        path.write_bytes(bytes(changed))
+        try:
+            find_format("onnx").open(path).contents()
+        except RetvecLiteError as error:
+            assert "is damaged" in str(error)
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path, main: Main) -> None:
+    with pytest.raises(RetvecLiteError, match="ONNX files do not compute the head rnn: export tflite"):
+        export_model(random_classifier(RnnHead(hidden=8, projection=4, units=4)), tmp_path / "dist", formats="onnx")
+    with pytest.raises(RetvecLiteError, match="The format onnx has no recipe int4: choose float32 or int8"):
+        export_model(CASES["pool"], tmp_path / "dist", formats="onnx", recipes="int4")
+    assert not (tmp_path / "dist").exists()
+
+
+def test_all_takes_the_recipes_that_a_format_has(tmp_path: Path) -> None:
+    report = export_model(CASES["linear"], tmp_path / "dist", formats="all", recipes=("int8", "int4"))
+    names = {path.name for path in report.files}
+    assert {"classifier-int8.onnx", "classifier-int4.tflite", "classifier-int4.retvec"} <= names
+    assert "classifier-int4.onnx" not in names
+
+
+def test_operators_without_a_counterpart_are_named() -> None:
+    from retvec_lite.converters.onnx.graph import GraphWriter
+
+    model = read_model(convert(CASES["pool"]))
+    code = model.operatorCodes[model.subgraphs[0].operators[-1].opcodeIndex]
+    code.builtinCode = code.deprecatedBuiltinCode = schema().BuiltinOperator.REVERSE_V2
+    with pytest.raises(RetvecLiteError, match="ONNX files cannot compute REVERSE_V2: export tflite"):
+        GraphWriter(read_model(pack(model)))
+
+
+def test_a_classifier_is_not_loaded_from_it(dist: Path) -> None:
+    with pytest.raises(RetvecLiteError, match="ONNX Runtime runs .onnx files; export a .tflite or .retvec"):
+        rl.load(dist / "classifier-int8.onnx")
