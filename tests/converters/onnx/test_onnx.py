@@ -14,6 +14,7 @@ from modeling_cases import random_classifier
 import retvec_lite as rl
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import find_format
+from retvec_lite.converters.parity import ArtifactResult
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite import pack, read_model, schema
 from retvec_lite.converters.tflite.format import convert
@@ -78,7 +79,7 @@ def test_the_same_file_each_time(dist: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again.onnx").read_bytes() == (dist / "classifier-int8.onnx").read_bytes()
 
 
-def spoiled(dist: Path, tmp_path: Path, content: bytes) -> rl.verify:  # type: ignore[valid-type]
+def spoiled(dist: Path, tmp_path: Path, content: bytes) -> ArtifactResult:
     for name in ("reference.safetensors", "labels.txt"):
         (tmp_path / name).write_bytes((dist / name).read_bytes())
     (tmp_path / "classifier-int8.onnx").write_bytes(content)
@@ -157,5 +158,5 @@ def test_operators_without_a_counterpart_are_named() -> None:
 
 
 def test_a_classifier_is_not_loaded_from_it(dist: Path) -> None:
-    with pytest.raises(RetvecLiteError, match="ONNX Runtime runs .onnx files; export a .tflite or .retvec"):
+    with pytest.raises(RetvecLiteError, match=r"ONNX Runtime runs \.onnx files; export a \.tflite or \.retvec"):
         rl.load(dist / "classifier-int8.onnx")
