@@ -2,8 +2,10 @@
 
 uint32_t rvl_labels(const rvl *engine) { return engine->settings[LABELS]; }
 
+static const char *new_label(const rvl *engine, uint32_t label); /* in memory.c, as are compare and speak */
+
 const char *rvl_label(const rvl *engine, uint32_t label) {
-  return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : 0;
+  return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : new_label(engine, label);
 }
 
 uint32_t rvl_word_dimension(const rvl *engine) {
@@ -181,14 +183,19 @@ static int is_unknown(const rvl *engine, float best, const float *probabilities)
   return best < engine->threshold * power;
 }
 
-/* The labels, most probable first; of equal ones, the first first. */
+static void compare(rvl *engine, reader source);
+static size_t speak(rvl *engine, float *probabilities, rvl_answer *answers, size_t most);
+
+/* The labels, most probable first; of equal ones, the first first. That of a memory which speaks comes before them. */
 APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most) {
   const int is_read = reads(engine, source), several = engine->settings[MULTI_LABEL] != 0;
   float *probabilities = engine->values; /* free when all windows are answered */
   size_t written = 0;
   uint32_t n;
+  if (engine->memory) compare(engine, source);
   answer(engine, source, probabilities);
-  if (!several && most) {
+  if (engine->memory) written = speak(engine, probabilities, answers, most);
+  if (!several && most && !written) {
     const float best = probabilities[best_of(engine, probabilities)];
     if (!is_read || is_unknown(engine, best, probabilities)) {
       answers[0].label = -1;

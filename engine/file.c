@@ -9,6 +9,15 @@ static const char *const MESSAGES[] = {
     "The file is damaged: a section is missing or does not fit the others. Export it again.",
     "The block is too small: ask rvl_block_size.",
     "The file and the block must start at a multiple of 8 bytes.",
+    "This classifier cannot be taught: it has no vectors of texts, or gives a text several labels.",
+    "There is no memory yet: open one with rvl_memory_open.",
+    "Nothing is left to read of this text: teach another one.",
+    "This is no label: one has 1 to 255 bytes of UTF-8 without control characters.",
+    "The memory is full: forget a text, or open one with a larger block.",
+    "This text was not taught.",
+    "The file is not a memory.",
+    "The memory is of a version that this engine does not know: use a newer engine.",
+    "The memory is damaged: copy it again, or teach its texts again.",
 };
 
 const char *rvl_message(int problem) { return problem >= 0 && problem < (int)COUNT_OF(MESSAGES) ? MESSAGES[problem] : "An unknown problem."; }

@@ -70,6 +70,8 @@ typedef struct {
   const uint8_t *weights;
 } dense_layer;
 
+typedef struct taught_texts taught_texts;
+
 struct rvl {
   int processor;
   uint32_t settings[SETTINGS];
@@ -116,6 +118,9 @@ struct rvl {
   uint32_t *cache_ages;
   float *cache_scales;
   int16_t *cache_rows; /* [cache_sets * WAYS][row_size] */
+  /* What was taught, where there is a memory, and the number of the text that answered last. */
+  taught_texts *memory;
+  int32_t speaker;
 };
 
 /* --- Numbers --- */

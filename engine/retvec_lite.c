@@ -20,3 +20,4 @@
 #include "answers.c"
 #include "explain.c"
 #include "file.c"
+#include "memory.c"

@@ -28,7 +28,7 @@ extern "C" {
 
 #define RVL_WORDS 384u /* words whose vectors are kept, by default: 300 kB with the default head */
 
-/* What goes wrong. Everything is found out by rvl_open: what it has opened cannot fail. */
+/* What goes wrong. All that is wrong with a file is found out by rvl_open: what it has opened answers every text. */
 enum {
   RVL_OK = 0,
   RVL_NOT_RETVEC,    /* another kind of file */
@@ -37,7 +37,16 @@ enum {
   RVL_CHANGED,       /* wrong checksum */
   RVL_DAMAGED,       /* a section is missing, is there twice or does not fit the others; a label is empty, no UTF-8, or there twice */
   RVL_BLOCK_SIZE,    /* the caller's block is too small */
-  RVL_ALIGNMENT      /* file or block does not start at a multiple of 8 bytes */
+  RVL_ALIGNMENT,     /* file or block does not start at a multiple of 8 bytes */
+  RVL_UNTEACHABLE,   /* a file without vectors of texts, or with several labels a text */
+  RVL_NO_MEMORY,     /* none was opened */
+  RVL_NO_TEXT,       /* nothing is left to read of a text */
+  RVL_LABEL,         /* a label is empty, no UTF-8, too long, or has control characters */
+  RVL_FULL,          /* no room for another text */
+  RVL_NOT_TAUGHT,    /* a text to forget was not taught */
+  RVL_NOT_A_MEMORY,  /* another kind of file */
+  RVL_MEMORY_VERSION,
+  RVL_MEMORY_DAMAGED
 };
 
 typedef struct rvl rvl;
@@ -61,7 +70,8 @@ RVL_API int rvl_block_size(const void *file, size_t size, uint32_t words, size_t
 /* Check a file and start an engine inside a block. */
 RVL_API int rvl_open(const void *file, size_t size, uint32_t words, void *block, size_t bytes, rvl **engine);
 
-/* Labels, in the order of the probabilities; UTF-8, ending in a zero. */
+/* Labels, in the order of the probabilities; UTF-8, ending in a zero. rvl_label also names those that a memory adds, which are numbered from
+ * rvl_labels on; null where there is none of that number. */
 RVL_API uint32_t rvl_labels(const rvl *engine);
 RVL_API const char *rvl_label(const rvl *engine, uint32_t label);
 
@@ -86,6 +96,34 @@ RVL_API void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, 
  * With several labels a text, those that it has. Returns how many were written. */
 RVL_API size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most);
 RVL_API size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most);
+
+/* Teach a classifier with a few texts. A memory lies in a block of its own, as long as the engine is used, and rvl_classify answers with it:
+ * texts like a taught one get its label, old or new. All others are answered as without it, bit for bit, and rvl_probabilities, rvl_explain and
+ * rvl_embed never ask it. It keeps the texts themselves, which are the user's.
+ *
+ * rvl_memory_size: how large a block of so many texts is; 0 where a file cannot be taught. About 40 bytes are counted for each text with its
+ * share of labels, and no more than 10,000 texts. rvl_memory_open: start an empty memory in a block, in place of the one before. */
+RVL_API size_t rvl_memory_size(const rvl *engine, uint32_t texts);
+RVL_API int rvl_memory_open(rvl *engine, void *block, size_t bytes);
+
+/* Teach that a text has a label, which is copied, in place of what it was taught before; or forget a text, as if it had never been taught. Of a
+ * text, what rvl_condense returns is kept, up to 256 bytes of UTF-8. When either fails, the memory stays as it was. */
+RVL_API int rvl_teach(rvl *engine, const uint32_t *codes, size_t count, const char *label);
+RVL_API int rvl_teach_utf8(rvl *engine, const char *text, size_t bytes, const char *label);
+RVL_API int rvl_forget(rvl *engine, const uint32_t *codes, size_t count);
+RVL_API int rvl_forget_utf8(rvl *engine, const char *text, size_t bytes);
+
+/* How many texts are taught; one of them and its label, in the order of teaching, null beyond the last. Pointers and numbers, those of new
+ * labels too, hold until the memory changes. rvl_speaker: the number of the text by which the memory gave the last answer of rvl_classify, or
+ * -1 where the file did. */
+RVL_API uint32_t rvl_taught(const rvl *engine);
+RVL_API const char *rvl_taught_text(const rvl *engine, uint32_t number, const char **label);
+RVL_API int32_t rvl_speaker(const rvl *engine);
+
+/* The memory as a file, which any classifier can load that can be taught. Saving returns how many bytes it has, which are written where `most`
+ * are enough. Loading replaces what was taught, or fails and changes nothing. */
+RVL_API size_t rvl_memory_save(const rvl *engine, void *out, size_t most);
+RVL_API int rvl_memory_load(rvl *engine, const void *data, size_t size);
 
 /* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns
  * how many there are; the first `most` are written. */

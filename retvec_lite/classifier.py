@@ -26,12 +26,13 @@ from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED, Explanation, Prediction, Runner, explain
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
+from retvec_lite.teaching import Taught
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import Trained, summary
 from retvec_lite.windows import read_limit
 
 
-class Classifier(Trained):
+class Classifier(Taught, Trained):
     """Classifies texts. `train` and `load` make one.
 
     A trained one answers as its `.retvec` with int8 weights does, which the C engine runs, built in memory: what is measured is what a phone
@@ -261,7 +262,7 @@ class Classifier(Trained):
             raise RetvecLiteError(
                 f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
             )
-        return self._runner.predictions(one_column(texts), top, self.decision if reject else Decision())
+        return self._runner.predictions(one_column(texts), top, self.decision if reject else Decision(), self.__dict__.get("memory"))
 
     @checked
     def explain(self, text: str, label: str | None = None) -> Explanation:

@@ -20,6 +20,7 @@ from retvec_lite.contract import BLANK, UNSPACED, EncoderConfig, Floats
 from retvec_lite.data.texts import chunks
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.runtime.memory import Answer, Memory
 from retvec_lite.runtime.pool import Runs, WorkPool, answered
 from retvec_lite.windows import answer_in_windows, combine, cut_windows, decided_text, mean_embedding
 
@@ -173,6 +174,9 @@ _ROUNDING: Final = 1e-3
 
 DAMAGED: Final = "its weights are damaged, or too large to compute with. Train or export it again."
 
+_BOTH: Final = "probabilities and embeddings"
+"""What is asked where a memory may answer: in one table, side by side."""
+
 _CHUNK: Final = 64
 """Texts that an engine answers between two hand-overs: a few milliseconds of work."""
 
@@ -183,6 +187,7 @@ class Prediction(NamedTuple):
     Attributes:
         label: the label; None where a text belongs to none of them.
         probability: its probability; without a label, that of the most probable one.
+        taught: the taught text by which a memory answered; None where the model did. It is no part of the tuple.
 
     Example:
         >>> from retvec_lite import Prediction
@@ -193,6 +198,22 @@ class Prediction(NamedTuple):
 
     label: str | None
     probability: float
+
+    @property
+    def taught(self) -> str | None:
+        """The text that was taught and is like this one, where the memory answered; None where the model did."""
+        return None
+
+
+class TaughtPrediction(Prediction):
+    """What the memory answered, because of a text that was taught."""
+
+    _text: str
+
+    @property
+    def taught(self) -> str:
+        """The text that was taught."""
+        return self._text
 
 
 class Runner:
@@ -211,9 +232,11 @@ class Runner:
         self._engines, self._workers, self._labels, self._columns = engines, workers, labels, columns
         self._config, self._decision = config, decision.of_columns(columns)
 
-    def predictions(self, texts: Iterable[object], top: int | None, decision: Decision) -> Iterator[list[Prediction]]:
-        """Yield the answers to texts, in order; `Classifier.predict_many` describes them."""
-        chunks = self._stream("probabilities", texts)
+    def predictions(
+        self, texts: Iterable[object], top: int | None, decision: Decision, memory: Memory | None = None
+    ) -> Iterator[list[Prediction]]:
+        """Yield the answers to texts, in order, and those of a memory where it speaks; `Classifier.predict_many` describes them."""
+        chunks = self._stream(_BOTH if memory else "probabilities", texts)
         if decision.multi_label:
             for read, rows in chunks:
                 for row, has in zip(rows, decision.has(read, rows), strict=True):
@@ -224,13 +247,31 @@ class Runner:
         columns = decision.columns(self._labels)
         names = [self._labels[column] for column in columns]
         for read, rows in chunks:
+            rows, vectors = rows[:, : len(self._labels)], rows[:, len(self._labels) :]
+            said = memory.answer(vectors, rows, columns, self._labels) if memory else [None] * len(rows)
             unknown = decision.unknown(read, rows, self._labels)
             table = rows[:, columns]
             order = np.argsort(-table, axis=1, kind="stable")[:, :top]
             best = np.take_along_axis(table, order, axis=1)
-            for places, values, is_unknown in zip(order.tolist(), best.tolist(), unknown, strict=True):
+            for row, answer, places, values, is_unknown in zip(
+                rows, said, order.tolist(), best.tolist(), unknown, strict=True
+            ):
+                if answer is not None:
+                    yield self._taught(answer, row, columns, decision.unknown_label)[:top]
+                    continue
                 found = [Prediction(names[place], value) for place, value in zip(places, values, strict=True)]
                 yield [Prediction(None, values[0]), *found][:top] if is_unknown else found
+
+    def _taught(self, answer: Answer, row: Floats, columns: Sequence[int], unknown: str | None) -> list[Prediction]:
+        """Return the answer of a memory, and behind it those of the model, which share what it leaves."""
+        shares = {self._labels[column]: float((1 - answer.weight) * row[column]) for column in columns}
+        if answer.label == unknown:
+            first = TaughtPrediction(None, max(shares.values()))
+        else:
+            first = TaughtPrediction(answer.label, answer.weight + shares.pop(answer.label, 0.0))
+        first._text = answer.text
+        others = sorted(shares.items(), key=operator.itemgetter(1), reverse=True)
+        return [first, *(Prediction(*other) for other in others)]
 
     def words(self, text: str) -> tuple[list[str], Floats]:
         """Return the words of a text and their embeddings, float32 `[words, dimension]`."""
@@ -265,18 +306,25 @@ class Runner:
             raise part
         cut = [cut_windows(text, self._config) for text in part]
         decided = [decided_text(text, windows, self._config) for text, windows in zip(part, cut, strict=True)]
+        tables = []
         with self._engines.borrow() as engine:
-            if method == "embeddings":
-                return decided, answer_in_windows(
-                    lambda windows: _require_finite(engine.embeddings(windows)),
-                    cut,
-                    lambda table, _: mean_embedding(table),
+            if method != "embeddings":
+                tables.append(
+                    answer_in_windows(
+                        lambda windows: self._limited(self._require_probabilities(engine.probabilities(windows))),
+                        cut,
+                        lambda table, windows: combine(table, self._labels, self._decision, self._config, windows),
+                    )
                 )
-            return decided, answer_in_windows(
-                lambda windows: self._limited(self._require_probabilities(engine.probabilities(windows))),
-                cut,
-                lambda table, windows: combine(table, self._labels, self._decision, self._config, windows),
-            )
+            if method != "probabilities":
+                tables.append(
+                    answer_in_windows(
+                        lambda windows: _require_finite(engine.embeddings(windows)),
+                        cut,
+                        lambda table, _: mean_embedding(table),
+                    )
+                )
+        return decided, np.hstack(tables) if len(tables) > 1 else tables[0]
 
     def _require_probabilities(self, rows: Floats) -> Floats:
         """Return what the classifier computed, float32 `[texts, classes]`.

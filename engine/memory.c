@@ -1,0 +1,496 @@
+/* A memory beside a file: texts that were taught with their label, which answer for texts like them. docs/engine.md has rule and format.
+ *
+ * It lies in a block of its own and keeps the texts, so that it survives every other file: their vectors are computed again. */
+
+enum {
+  MOST_BYTES = 256,   /* of a taught text, and of its label with the zero behind it */
+  TEXT_BYTES = 40,    /* of a text and its share of labels, on average */
+  MOST_TAUGHT = 10000, MOST_NAMES = 256, SPARE_ROWS = 16, TELLING = 3,
+  MEMORY_VERSION = 1, MEMORY_HEADER = 32
+};
+
+#define IS_NAME 0x80000000u
+
+/* The rule's numbers, chosen on validation texts (benchmarks/experiments/teaching.py). */
+static const double OWN = 0.5, NEARNESS = 4.0, UNNAMED = 0.35, CLOSER = 0.8, DOUBT = 0.025, CLOSE = 0.415, STEEP = 15.0, LEAST = 1e-6;
+
+/* Each label that was taught has a row for its name, and each text one behind that of its label. */
+struct taught_texts {
+  uint32_t most, rows, names, texts; /* names: of the file's labels, those that say something */
+  size_t room, used;                 /* bytes of strings */
+  int8_t *name_vectors, *vectors;    /* [names][dimension], [most][dimension] */
+  float *name_inverses, *inverses;   /* 1 / their length, or 0 */
+  float *reaches;                    /* of a text, the length of OWN of its vector and its label's mean; of a name, that of the label's sum */
+  float *dots;                       /* with the text to answer; of a name, the sum over its label */
+  uint32_t *links;                   /* of a text, the row of its label; of a name, IS_NAME and the number of the label */
+  float *vector, *sum;
+  char *strings;                     /* of the rows, in their order, a zero behind each */
+};
+
+static const char *next_string(const char *string) {
+  while (*string) string++;
+  return string + 1;
+}
+
+static size_t length_of(const char *string) { return (size_t)(next_string(string) - string - 1); }
+
+static int same_string(const char *one, const char *other) {
+  while (*one && *one == *other) one++, other++;
+  return *one == *other;
+}
+
+/* Move bytes, which may overlap, towards the start. */
+static void move_down(void *to, const void *from, size_t count) {
+  uint8_t *target = to;
+  const uint8_t *source = from;
+  while (count--) *target++ = *source++;
+}
+
+static const char *string_of(const taught_texts *memory, uint32_t row) {
+  const char *string = memory->strings;
+  while (row--) string = next_string(string);
+  return string;
+}
+
+/* --- Vectors --- */
+
+/* The name of a label as words; 0 for one that says nothing, as a number does. */
+static uint32_t read_name(const char *label, uint32_t *codes) {
+  const uint8_t *bytes = (const uint8_t *)label;
+  const size_t size = length_of(label);
+  uint32_t count = 0, letters = 0, most = 0;
+  size_t place, used;
+  for (place = 0; place < size && count < MOST_BYTES; place += used) {
+    const uint32_t code = sanitized(decode(bytes + place, size - place, &used));
+    letters = in_gap(code) || is_digit(code) ? 0 : letters + 1;
+    most = letters > most ? letters : most;
+    codes[count++] = in_gap(code) ? ' ' : code;
+  }
+  return most < TELLING ? 0 : count;
+}
+
+/* Round the memory's vector; returns 1 / the length of what is kept, or 0. */
+APART float keep_vector(const taught_texts *memory, uint32_t size, int8_t *kept) {
+  float most = 0.0f;
+  int32_t square = 0;
+  uint32_t n;
+  for (n = 0; n < size; n++) most = memory->vector[n] > most ? memory->vector[n] : -memory->vector[n] > most ? -memory->vector[n] : most;
+  for (n = 0; n < size; n++) {
+    const float value = most > 0.0f ? memory->vector[n] * (127.0f / most) : 0.0f;
+    kept[n] = (int8_t)(value < 0.0f ? value - 0.5f : value + 0.5f);
+    square += kept[n] * kept[n];
+  }
+  return square ? (float)(1.0 / sqrt_of(square)) : 0.0f;
+}
+
+APART float keep_name(rvl *engine, const char *label, int8_t *kept) {
+  uint32_t codes[MOST_BYTES], n;
+  const uint32_t count = read_name(label, codes), size = rvl_dimension(engine);
+  for (n = 0; n < size; n++) engine->memory->vector[n] = 0.0f;
+  if (count) embed(engine, read_all(engine, codes, 0, count), engine->memory->vector);
+  return keep_vector(engine->memory, size, kept);
+}
+
+static double closeness(const int8_t *kept, float inverse, const float *vector, uint32_t size) {
+  float sum = 0.0f;
+  uint32_t n;
+  for (n = 0; n < size; n++) sum += (float)kept[n] * vector[n];
+  return (double)(sum * inverse);
+}
+
+/* Measure again what depends on all texts of a label. */
+APART void measure(const rvl *engine, uint32_t name) {
+  taught_texts *memory = engine->memory;
+  const uint32_t size = rvl_dimension(engine);
+  double square = 0.0;
+  uint32_t row, n;
+  for (n = 0; n < size; n++) memory->sum[n] = 0.0f;
+  for (row = name; row < memory->rows; row++)
+    for (n = 0; (row == name || memory->links[row] == name) && n < size; n++)
+      memory->sum[n] += (float)memory->vectors[(size_t)row * size + n] * memory->inverses[row];
+  for (n = 0; n < size; n++) square += (double)memory->sum[n] * memory->sum[n];
+  memory->reaches[name] = (float)(square > LEAST ? sqrt_of(square) : 1.0);
+  for (row = name + 1; row < memory->rows; row++)
+    if (memory->links[row] == name) {
+      const double shared = closeness(memory->vectors + (size_t)row * size, memory->inverses[row], memory->sum, size) / memory->reaches[name];
+      const double reach = OWN * OWN + 2.0 * OWN * shared + 1.0;
+      memory->reaches[row] = (float)(reach > LEAST ? sqrt_of(reach) : 1.0);
+    }
+}
+
+/* --- The block --- */
+
+static int is_telling(const rvl *engine, uint32_t label) {
+  uint32_t codes[MOST_BYTES];
+  return label + 1 != engine->settings[UNKNOWN_LABEL] && read_name(rvl_label(engine, label), codes);
+}
+
+/* Measure a block for so many texts, and lay out the memory in it, if there is one. */
+APART size_t lay_out(const rvl *engine, uint32_t texts, void *block, taught_texts *memory) {
+  const uint64_t size = rvl_dimension(engine), rows = texts + (texts < SPARE_ROWS ? texts : SPARE_ROWS);
+  uint32_t label;
+  loader file = {0};
+  for (memory->names = 0, label = 0; label < engine->settings[LABELS] && memory->names < MOST_NAMES; label++)
+    memory->names += (uint32_t)is_telling(engine, label);
+  file.block = block;
+  take(&file, 1, sizeof *memory);
+  memory->name_vectors = take(&file, memory->names * size, 1);
+  memory->name_inverses = take(&file, memory->names, sizeof(float));
+  memory->vectors = take(&file, rows * size, 1);
+  memory->inverses = take(&file, rows, sizeof(float));
+  memory->reaches = take(&file, rows, sizeof(float));
+  memory->dots = take(&file, rows, sizeof(float));
+  memory->links = take(&file, rows, sizeof(uint32_t));
+  memory->vector = take(&file, size, sizeof(float));
+  memory->sum = take(&file, size, sizeof(float));
+  memory->room = texts * (size_t)TEXT_BYTES + 2 * MOST_BYTES;
+  memory->strings = take(&file, memory->room, 1);
+  memory->most = (uint32_t)rows;
+  memory->rows = memory->texts = 0;
+  memory->used = 0;
+  return file.problem ? 0 : file.used;
+}
+
+static int can_learn(const rvl *engine) { return rvl_dimension(engine) && !engine->settings[MULTI_LABEL]; }
+
+size_t rvl_memory_size(const rvl *engine, uint32_t texts) {
+  taught_texts measured;
+  return can_learn(engine) ? lay_out(engine, texts < MOST_TAUGHT ? texts : MOST_TAUGHT, 0, &measured) : 0;
+}
+
+int rvl_memory_open(rvl *engine, void *block, size_t bytes) {
+  uint32_t texts = 0, step, label, name = 0;
+  taught_texts *opened = block;
+  if (!can_learn(engine)) return RVL_UNTEACHABLE;
+  if ((uintptr_t)block % 8) return RVL_ALIGNMENT;
+  for (step = 8192; step; step /= 2)
+    if (texts + step <= MOST_TAUGHT && rvl_memory_size(engine, texts + step) <= bytes) texts += step;
+  if (!block || !texts) return RVL_BLOCK_SIZE;
+  engine->memory = opened;
+  engine->speaker = -1;
+  lay_out(engine, texts, block, opened);
+  for (label = 0; name < opened->names; label++)
+    if (is_telling(engine, label)) {
+      opened->name_inverses[name] = keep_name(engine, rvl_label(engine, label), opened->name_vectors + (size_t)name * rvl_dimension(engine));
+      name++;
+    }
+  return RVL_OK;
+}
+
+/* --- Rows --- */
+
+/* The first row with a string, of a text or of a name; `rows` where there is none. */
+APART uint32_t find_row(const taught_texts *memory, const char *string, int is_name) {
+  const char *other = memory->strings;
+  uint32_t row;
+  for (row = 0; row < memory->rows; row++, other = next_string(other))
+    if ((memory->links[row] >= IS_NAME) == is_name && same_string(string, other)) break;
+  return row;
+}
+
+static void append_row(taught_texts *memory, const char *string, uint32_t link) {
+  const size_t size = length_of(string) + 1;
+  move_down(memory->strings + memory->used, string, size);
+  memory->used += size;
+  memory->links[memory->rows++] = link;
+}
+
+APART void remove_row(const rvl *engine, uint32_t row) {
+  taught_texts *memory = engine->memory;
+  const size_t size = rvl_dimension(engine), behind = memory->rows - row - 1;
+  char *string = (char *)string_of(memory, row);
+  const char *rest = next_string(string);
+  const uint32_t link = memory->links[row], is_new = link >= IS_NAME && (link & ~IS_NAME) >= engine->settings[LABELS];
+  uint32_t other;
+  memory->used -= (size_t)(rest - string);
+  move_down(string, rest, memory->used - (size_t)(string - memory->strings));
+  move_down(memory->vectors + row * size, memory->vectors + (row + 1) * size, behind * size);
+  move_down(memory->inverses + row, memory->inverses + row + 1, behind * sizeof(float));
+  move_down(memory->reaches + row, memory->reaches + row + 1, behind * sizeof(float));
+  move_down(memory->links + row, memory->links + row + 1, behind * sizeof(uint32_t));
+  memory->rows--;
+  for (other = 0; other < memory->rows; other++) /* rows behind it moved, and labels behind a new one have another number */
+    if (memory->links[other] < IS_NAME ? memory->links[other] > row : is_new && memory->links[other] > link) memory->links[other]--;
+}
+
+/* Forget the text in a row, and its label where it was the only one. */
+APART void forget_row(const rvl *engine, uint32_t row) {
+  taught_texts *memory = engine->memory;
+  const uint32_t name = memory->links[row];
+  uint32_t other;
+  remove_row(engine, row);
+  memory->texts--;
+  for (other = name + 1; other < memory->rows && memory->links[other] != name; other++) continue;
+  if (other == memory->rows)
+    remove_row(engine, name);
+  else
+    measure(engine, name);
+}
+
+/* The number of a label that has no row: that of the file's label, or the next one. */
+static uint32_t number_of(const rvl *engine, const char *label) {
+  uint32_t number, row;
+  for (number = 0; number < engine->settings[LABELS] && !same_string(rvl_label(engine, number), label);) number++;
+  for (row = 0; number >= engine->settings[LABELS] && row < engine->memory->rows; row++)
+    number += engine->memory->links[row] >= (IS_NAME | engine->settings[LABELS]);
+  return number;
+}
+
+/* Whether bytes can be a taught label. */
+static int is_teachable(const char *label) {
+  const uint8_t *bytes = (const uint8_t *)label;
+  size_t size = 0;
+  while (size < MOST_BYTES && bytes[size]) size++;
+  return size < MOST_BYTES && is_label(bytes, (uint32_t)size + 1);
+}
+
+/* Add a text as it is kept, in place of what it was taught before. A text of which the file reads nothing is
+ * kept only `anyway`, from a file of a memory: then the caller measures. */
+APART int add_text(rvl *engine, const char *text, const char *label, int anyway) {
+  taught_texts *memory = engine->memory;
+  const uint32_t size = rvl_dimension(engine), old = find_row(memory, text, 0);
+  const int is_old = old < memory->rows;
+  uint32_t name = find_row(memory, label, 1);
+  const int is_named = name < memory->rows;
+  const size_t length = length_of(text) + 1;
+  int8_t *kept;
+  if (is_old && is_named && memory->links[old] == name) return RVL_OK;
+  if (memory->rows - (uint32_t)is_old + !is_named >= memory->most ||
+      memory->used + (is_old ? 0 : length) + (is_named ? 0 : length_of(label) + 1) > memory->room)
+    return RVL_FULL;
+  embed(engine, read_all(engine, 0, text, length - 1), memory->vector);
+  if (!anyway && keep_vector(memory, size, (int8_t *)memory->sum) <= 0.0f) return RVL_NO_TEXT;
+  if (is_old) forget_row(engine, old);
+  name = find_row(memory, label, 1);
+  if (name == memory->rows) {
+    append_row(memory, label, IS_NAME | number_of(engine, label));
+    memory->inverses[name] = keep_name(engine, label, memory->vectors + (size_t)name * size);
+    embed(engine, read_all(engine, 0, text, length - 1), memory->vector);
+  }
+  kept = memory->vectors + (size_t)memory->rows * size;
+  memory->inverses[memory->rows] = keep_vector(memory, size, kept);
+  append_row(memory, text, name);
+  memory->texts++;
+  if (!anyway) measure(engine, name);
+  return RVL_OK;
+}
+
+/* Write what is kept of a text; returns whether that is anything. */
+APART int cut_text_to_keep(rvl *engine, reader source, char *text) {
+  size_t left = rvl_read_limit(engine), count = 0;
+  uint32_t code, bytes, n;
+  for (; left && next(&source, &code); left--) {
+    bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (!code) continue;
+    if (count + bytes > MOST_BYTES) break;
+    for (n = bytes; n-- > 1; code >>= 6) text[count + n] = (char)(0x80 | (code & 0x3F));
+    text[count] = (char)(bytes == 1 ? code : (0xF00u >> bytes & 0xF0u) | code);
+    count += bytes;
+  }
+  text[count] = 0;
+  return count > 0;
+}
+
+static int teach(rvl *engine, reader source, const char *label) {
+  char text[MOST_BYTES + 1];
+  if (!engine->memory) return RVL_NO_MEMORY;
+  if (!is_teachable(label)) return RVL_LABEL;
+  return cut_text_to_keep(engine, source, text) ? add_text(engine, text, label, 0) : RVL_NO_TEXT;
+}
+
+static int forget(rvl *engine, reader source) {
+  char text[MOST_BYTES + 1];
+  uint32_t row;
+  if (!engine->memory) return RVL_NO_MEMORY;
+  row = cut_text_to_keep(engine, source, text) ? find_row(engine->memory, text, 0) : engine->memory->rows;
+  if (row == engine->memory->rows) return RVL_NOT_TAUGHT;
+  forget_row(engine, row);
+  return RVL_OK;
+}
+
+int rvl_teach(rvl *engine, const uint32_t *codes, size_t count, const char *label) { return teach(engine, read_all(engine, codes, 0, count), label); }
+int rvl_teach_utf8(rvl *engine, const char *text, size_t bytes, const char *label) { return teach(engine, read_all(engine, 0, text, bytes), label); }
+int rvl_forget(rvl *engine, const uint32_t *codes, size_t count) { return forget(engine, read_all(engine, codes, 0, count)); }
+int rvl_forget_utf8(rvl *engine, const char *text, size_t bytes) { return forget(engine, read_all(engine, 0, text, bytes)); }
+
+uint32_t rvl_taught(const rvl *engine) { return engine->memory ? engine->memory->texts : 0; }
+
+const char *rvl_taught_text(const rvl *engine, uint32_t number, const char **label) {
+  const taught_texts *memory = engine->memory;
+  uint32_t row;
+  if (number >= rvl_taught(engine)) return 0;
+  for (row = 0; memory->links[row] >= IS_NAME || number--; row++) continue;
+  *label = string_of(memory, memory->links[row]);
+  return string_of(memory, row);
+}
+
+int32_t rvl_speaker(const rvl *engine) { return engine->memory ? engine->speaker : -1; }
+
+/* The name of a label that the file does not have. */
+static const char *new_label(const rvl *engine, uint32_t label) {
+  uint32_t row;
+  for (row = 0; engine->memory && row < engine->memory->rows; row++)
+    if (engine->memory->links[row] == (IS_NAME | label)) return string_of(engine->memory, row);
+  return 0;
+}
+
+/* --- Answers --- */
+
+/* Compare a text with all that was taught; before it is answered, which needs the same space. */
+static void compare(rvl *engine, reader source) {
+  taught_texts *memory = engine->memory;
+  const uint32_t size = rvl_dimension(engine);
+  uint32_t row;
+  embed(engine, source, memory->vector);
+  for (row = 0; row < memory->rows; row++) {
+    memory->dots[row] = (float)closeness(memory->vectors + (size_t)row * size, memory->inverses[row], memory->vector, size);
+    if (memory->links[row] < IS_NAME) memory->dots[memory->links[row]] += memory->dots[row];
+  }
+}
+
+/* How near the names of the file's labels are to that text. */
+static double nearness(const rvl *engine) {
+  const taught_texts *memory = engine->memory;
+  const uint32_t size = rvl_dimension(engine);
+  double sum = 0.0;
+  uint32_t name;
+  for (name = 0; name < memory->names; name++)
+    sum += exp_of(NEARNESS * closeness(memory->name_vectors + (size_t)name * size, memory->name_inverses[name], memory->vector, size));
+  return memory->names ? log_of(sum / memory->names) / NEARNESS : UNNAMED;
+}
+
+/* The row of the text that answers for that one, or -1; and the weight of its answer, above a half. */
+static int32_t speaking_row(const rvl *engine, const float *probabilities, double *weight) {
+  const taught_texts *memory = engine->memory;
+  const double best = above_zero(probabilities[best_of(engine, probabilities)]);
+  double closest = -2.0, own, strength;
+  int32_t found = -1;
+  uint32_t row, label;
+  for (row = 0; row < memory->rows; row++) {
+    double near;
+    if (memory->links[row] >= IS_NAME || memory->inverses[row] <= 0.0f) continue;
+    near = (OWN * memory->dots[row] + memory->dots[memory->links[row]] / memory->reaches[memory->links[row]]) / memory->reaches[row];
+    if (near <= closest) continue;
+    closest = near;
+    found = (int32_t)row;
+  }
+  if (found < 0) return -1;
+  label = memory->links[memory->links[found]] & ~IS_NAME;
+  own = label < engine->settings[LABELS] ? (double)probabilities[label] : 1.0 - best;
+  strength = STEEP * (closest - CLOSER * nearness(engine) - DOUBT * log_of(best / (own > LEAST ? own : LEAST)) - CLOSE);
+  *weight = 1.0 / (1.0 + exp_of(-strength));
+  return strength > 0.0 ? found : -1;
+}
+
+/* Let the memory speak, where it does: change the probabilities, and write its answer. Returns how many answers were written. */
+static size_t speak(rvl *engine, float *probabilities, rvl_answer *answers, size_t most) {
+  const taught_texts *memory = engine->memory;
+  const uint32_t labels = engine->settings[LABELS];
+  double weight;
+  const int32_t row = speaking_row(engine, probabilities, &weight);
+  uint32_t n, label;
+  engine->speaker = -1;
+  if (row < 0) return 0;
+  for (n = 0; n <= (uint32_t)row; n++) engine->speaker += memory->links[n] < IS_NAME;
+  label = memory->links[memory->links[row]] & ~IS_NAME;
+  for (n = 0; n < labels; n++) probabilities[n] = (float)((1.0 - weight) * (double)probabilities[n]);
+  if (label < labels) probabilities[label] = (float)((double)probabilities[label] + weight);
+  if (!most) return 0;
+  answers[0].label = label + 1 == engine->settings[UNKNOWN_LABEL] ? -1 : (int32_t)label;
+  answers[0].probability = answers[0].label < 0 ? probabilities[best_of(engine, probabilities)] : label < labels ? probabilities[label] : (float)weight;
+  if (label < labels) probabilities[label] = -1.0f;
+  return 1;
+}
+
+/* --- The file --- */
+
+static void write32(uint8_t *bytes, uint32_t value) {
+  uint32_t n;
+  for (n = 0; n < 4; n++) bytes[n] = (uint8_t)(value >> 8 * n);
+}
+
+size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
+  static const char magic[8] = {'R', 'V', 'L', 'M', 'E', 'M', '\r', '\n'};
+  uint8_t *bytes = out;
+  const char *text, *label;
+  size_t size = MEMORY_HEADER, place, n;
+  uint32_t number;
+  uint64_t sum;
+  if (!engine->memory) return 0;
+  for (number = 0; (text = rvl_taught_text(engine, number, &label)); number++) size += length_of(text) + length_of(label) + 2;
+  size = (size + 3) / 4 * 4;
+  if (size > most) return size;
+  for (place = 0; place < size; place++) bytes[place] = place < 8 ? (uint8_t)magic[place] : 0;
+  write32(bytes + 8, MEMORY_VERSION);
+  write32(bytes + 12, (uint32_t)size);
+  write32(bytes + 16, engine->memory->texts);
+  for (place = MEMORY_HEADER, number = 0; (text = rvl_taught_text(engine, number, &label)); number++) {
+    for (n = 0; n <= length_of(text); n++) bytes[place++] = (uint8_t)text[n];
+    for (n = 0; n <= length_of(label); n++) bytes[place++] = (uint8_t)label[n];
+  }
+  sum = checksum(bytes, (uint32_t)size);
+  write32(bytes + CHECKSUM, (uint32_t)sum);
+  write32(bytes + CHECKSUM + 4, (uint32_t)(sum >> 32));
+  return size;
+}
+
+/* Whether a string ends before `end`, and is UTF-8 without other zeros and not too long. */
+static int is_kept_text(const uint8_t *bytes, const uint8_t *end) {
+  size_t size = 0, place, used;
+  while (size <= MOST_BYTES && bytes + size < end && bytes[size]) size++;
+  if (!size || size > MOST_BYTES || bytes + size == end) return 0;
+  for (place = 0; place < size; place += used)
+    if (decode(bytes + place, size - place, &used) == INVALID) return 0;
+  return 1;
+}
+
+/* Check a file, and whether there is room for all of it. */
+static int check_memory(const rvl *engine, const uint8_t *bytes, size_t size) {
+  static const char magic[8] = {'R', 'V', 'L', 'M', 'E', 'M', '\r', '\n'};
+  const char *label, *other;
+  uint32_t number, earlier, texts, labels = 0;
+  size_t place, used = 0;
+  for (place = 0; place < 8; place++)
+    if (size < 8 || bytes[place] != (uint8_t)magic[place]) return RVL_NOT_A_MEMORY;
+  if (size < MEMORY_HEADER) return RVL_MEMORY_DAMAGED;
+  if (read32(bytes + 8) != MEMORY_VERSION) return RVL_MEMORY_VERSION;
+  if (size % 4 || size > 0xFFFFFFFFu || read32(bytes + 12) != size ||
+      checksum(bytes, (uint32_t)size) != ((uint64_t)read32(bytes + CHECKSUM + 4) << 32 | read32(bytes + CHECKSUM)))
+    return RVL_MEMORY_DAMAGED;
+  texts = read32(bytes + 16);
+  if (texts > engine->memory->most) return texts > size / 4 ? RVL_MEMORY_DAMAGED : RVL_FULL;
+  for (number = 0, place = MEMORY_HEADER; number < texts; number++) {
+    const char *text = (const char *)bytes + place;
+    if (!is_kept_text(bytes + place, bytes + size)) return RVL_MEMORY_DAMAGED;
+    label = next_string(text);
+    if (!is_kept_text((const uint8_t *)label, bytes + size) || !is_teachable(label)) return RVL_MEMORY_DAMAGED;
+    for (earlier = 0, other = (const char *)bytes + MEMORY_HEADER; earlier < number; earlier++) {
+      other = next_string(other);
+      if (same_string(other, label)) break;
+      other = next_string(other);
+    }
+    labels += earlier == number;
+    used += length_of(text) + 1 + (earlier == number ? length_of(label) + 1 : 0);
+    place = (size_t)((const uint8_t *)next_string(label) - bytes);
+  }
+  for (; place < size; place++)
+    if (bytes[place] || size - place > 3) return RVL_MEMORY_DAMAGED;
+  return texts + labels > engine->memory->most || used > engine->memory->room ? RVL_FULL : RVL_OK;
+}
+
+int rvl_memory_load(rvl *engine, const void *data, size_t size) {
+  taught_texts *memory = engine->memory;
+  const char *text = (const char *)data + MEMORY_HEADER, *label;
+  uint32_t row, number, texts;
+  const int problem = memory ? check_memory(engine, data, size) : RVL_NO_MEMORY;
+  if (problem) return problem;
+  memory->rows = memory->texts = 0;
+  memory->used = 0;
+  for (number = 0, texts = read32((const uint8_t *)data + 16); number < texts; number++, text = next_string(label)) {
+    label = next_string(text);
+    add_text(engine, text, label, 1);
+  }
+  for (row = 0; row < memory->rows; row++)
+    if (memory->links[row] >= IS_NAME) measure(engine, row);
+  return RVL_OK;
+}

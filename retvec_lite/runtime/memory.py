@@ -1,0 +1,274 @@
+"""A memory beside a classifier: texts that were taught with their label, which answer for texts like them.
+
+The rule is that of engine/memory.c, in NumPy; docs/engine.md tells it. Only texts and labels are kept in files, so that a memory survives
+every new classifier: vectors are computed again.
+"""
+
+import os
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import BLANK, EncoderConfig, Floats
+from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.files import atomic_write, refuse_existing
+from retvec_lite.foreign import read_whole
+from retvec_lite.kinds import SIGNS, class_of
+from retvec_lite.runtime.retvec_file import checksum
+from retvec_lite.windows import read_text
+
+MOST_BYTES: Final = 256
+"""UTF-8 bytes of a text that are kept; of a label, one less."""
+
+MOST_TAUGHT: Final = 10_000
+_MOST_NAMES: Final = 256
+"""Labels of a classifier whose names are compared with a text."""
+
+_OWN, _NEARNESS, _UNNAMED, _CLOSER, _DOUBT, _CLOSE, _STEEP, _LEAST = 0.5, 4.0, 0.35, 0.8, 0.025, 0.415, 15.0, 1e-6
+
+_MAGIC: Final = b"RVLMEM\r\n"
+_VERSION: Final = 1
+_HEADER: Final = struct.Struct("<8sIIIIQ")
+
+_GAP: Final = re.compile(f"[{re.escape(BLANK)}{class_of(SIGNS)}]")
+_TELLING: Final = re.compile(f"[^{re.escape(BLANK)}{class_of(SIGNS)}0-9]{{3}}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
+
+_DAMAGED: Final = "is damaged: copy it again, or teach its texts again"
+
+
+class _Table(NamedTuple):
+    """What is computed from the taught texts and the names of labels.
+
+    Attributes:
+        texts: of each text, its vector beside the mean of its label, of length 1, float32 `[texts, dimension]`.
+        rows: which of the taught texts these are: those of which the classifier reads something.
+        names: vectors of the labels' names that say something, float32 `[names, dimension]`.
+    """
+
+    texts: Floats
+    rows: list[int]
+    names: Floats
+
+
+class Memory:
+    """The texts that a classifier was taught; `Classifier.memory` is one.
+
+    It holds the texts themselves, up to 256 bytes of each, so a saved memory is as private as they are.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> classifier = rl.load("classifier.retvec")
+        >>> classifier.teach("feed the cat at noon", "pets")
+        >>> len(classifier.memory), classifier.memory.texts
+        (1, [('feed the cat at noon', 'pets')])
+        >>> classifier.memory.save("mine.memory")
+        >>> again = rl.load("classifier.retvec")
+        >>> again.memory.load("mine.memory")
+        >>> again.predict("feed my cat at noon", top=1)[0].label
+        'pets'
+    """
+
+    def __init__(
+        self, embed: Callable[[list[str]], Floats], labels: Sequence[str], config: EncoderConfig, unknown_label: str | None
+    ) -> None:
+        """Start empty. `embed` returns vectors of texts; labels and configuration are those of the classifier."""
+        self._embed, self._labels, self._config, self._unknown = embed, tuple(labels), config, unknown_label
+        self._texts: dict[str, str] = {}
+        self._vectors: dict[str, Floats] = {}
+        self._table: _Table | None = None
+
+    def __len__(self) -> int:
+        """Return how many texts are taught."""
+        return len(self._texts)
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The taught texts, as they are kept, with their labels, in the order of teaching."""
+        return list(self._texts.items())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The taught labels that the classifier does not have, in the order of teaching."""
+        return tuple(label for label in dict.fromkeys(self._texts.values()) if label not in self._labels)
+
+    def teach(self, text: str, label: str) -> None:
+        """Take a text with its label, in place of what it was taught before; `Classifier.teach` describes it."""
+        kept, label = self._kept(text), checked_label(label)
+        if not kept or not self._vector(kept).any():
+            raise RetvecLiteError("Nothing is left to read of this text: teach another one.")
+        if self._texts.get(kept) == label:
+            return
+        if len(self) - (kept in self._texts) >= MOST_TAUGHT:
+            raise RetvecLiteError(f"The memory is full: {MOST_TAUGHT:,} texts are taught. Forget some.")
+        texts = {other: its for other, its in self._texts.items() if other != kept}
+        self._replace({**texts, kept: label})
+
+    def forget(self, text: str) -> None:
+        """Drop a text; `Classifier.forget` describes it."""
+        kept = self._kept(text)
+        if kept not in self._texts:
+            raise RetvecLiteError(f"This text was not taught: {shown(text)}.")
+        self._replace({other: label for other, label in self._texts.items() if other != kept})
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the memory to a file, whole or not at all, which the C engine and every package read.
+
+        Args:
+            path: the file to write.
+            force: replace it if it exists.
+
+        Raises:
+            RetvecLiteError: when it exists and `force` is off, or cannot be written.
+        """
+        refuse_existing(path, force)
+        atomic_write(path, self.to_bytes())
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Take what a file holds, in place of what was taught.
+
+        Raises:
+            RetvecLiteError: for a file that is missing, no memory, damaged or of a newer version; then nothing changes.
+        """
+        try:
+            data = read_whole(Path(path))
+        except OSError as error:
+            raise RetvecLiteError(f"Cannot read {os.fspath(path)}: {error.strerror or error}.") from error
+        self._replace(from_bytes(data, os.fspath(path)))
+
+    def to_bytes(self) -> bytes:
+        """Return the memory as the bytes of a file."""
+        body = b"".join(part.encode() + b"\0" for pair in self._texts.items() for part in pair)
+        body += b"\0" * (-len(body) % 4)
+        fields = (_MAGIC, _VERSION, _HEADER.size + len(body), len(self), 0)
+        return _HEADER.pack(*fields, checksum(_HEADER.pack(*fields, 0) + body)) + body
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_vectors": {}, "_table": None}
+
+    def _replace(self, texts: Mapping[str, str]) -> None:
+        """Put texts in the place of those before; a call that is answering meanwhile sees either, whole."""
+        self._texts, self._table = dict(texts), None
+
+    def _kept(self, text: str) -> str:
+        read = read_text(_SURROGATE.sub("\ufffd", text), self._config).replace("\0", "")
+        return read.encode()[:MOST_BYTES].decode(errors="ignore")
+
+    def _vector(self, text: str) -> Floats:
+        if text not in self._vectors:
+            self._vectors[text] = _rounded(self._embed([text])[0])
+        return self._vectors[text]
+
+    def _name(self, label: str) -> Floats:
+        name = label[:MOST_BYTES]
+        return self._vector(_GAP.sub(" ", name)) if _TELLING.search(name) else np.zeros_like(self._vector(""))
+
+    def _compared(self) -> _Table:
+        """Return what texts are compared with."""
+        if self._table is not None:
+            return self._table
+        taught = self._texts
+        vectors = np.stack([self._vector(text) for text in taught])
+        labels = np.array(list(taught.values()))
+        joined = np.empty_like(vectors)
+        for label in dict.fromkeys(taught.values()):
+            own = vectors[labels == label]
+            total = own.sum(axis=0) + self._name(label)
+            joined[labels == label] = _OWN * own + total / max(float(np.linalg.norm(total)), _LEAST)
+        joined /= np.maximum(np.linalg.norm(joined, axis=1, keepdims=True), _LEAST)
+        telling = [label for label in self._labels if label != self._unknown and _TELLING.search(label[:MOST_BYTES])]
+        names = [self._name(label) for label in telling[:_MOST_NAMES]]
+        read = vectors.any(axis=1)
+        self._table = _Table(joined[read], np.flatnonzero(read).tolist(), np.array(names, np.float32))
+        return self._table
+
+    def answer(self, vectors: Floats, probabilities: Floats, columns: Sequence[int], labels: Sequence[str]) -> list["Answer | None"]:
+        """Return what the memory answers to texts: nothing for those that it leaves to the classifier.
+
+        Args:
+            vectors: of the texts, float32 `[texts, dimension]`.
+            probabilities: of the classifier, float32 `[texts, labels]`.
+            columns: of the labels that can be an answer.
+            labels: of the columns.
+        """
+        table, taught = self._compared(), self.texts
+        if not table.rows:
+            return [None] * len(vectors)
+        close = vectors @ table.texts.T
+        found, best = close.argmax(axis=1), np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
+        near = np.full(len(vectors), _UNNAMED)
+        if len(table.names):
+            near = np.log(np.exp(_NEARNESS * (vectors @ table.names.T).astype(np.float64)).mean(axis=1)) / _NEARNESS
+        answers: list[Answer | None] = []
+        for row, place in enumerate(found.tolist()):
+            text, label = taught[table.rows[place]]
+            own = float(probabilities[row, labels.index(label)]) if label in labels else 1 - best[row]
+            doubt = np.log(best[row] / max(own, _LEAST))
+            strength = _STEEP * (float(close[row, place]) - _CLOSER * near[row] - _DOUBT * doubt - _CLOSE)
+            answers.append(Answer(text, label, float(1 / (1 + np.exp(-strength)))) if strength > 0 else None)
+        return answers
+
+
+class Answer(NamedTuple):
+    """What a memory answers: the taught text that is like the one to answer, its label, and the weight of this answer, from 0.5 to 1."""
+
+    text: str
+    label: str
+    weight: float
+
+
+def _rounded(vector: Floats) -> Floats:
+    """Return a vector as the engine keeps it: rounded to integers of 8 bits, of length 1 or 0."""
+    most = np.abs(vector).max(initial=0.0)
+    if not most > 0:
+        return np.zeros_like(vector)
+    scaled = vector * np.float32(127 / most)
+    whole = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))
+    found: Floats = (whole / np.linalg.norm(whole)).astype(np.float32)
+    return found
+
+
+def checked_label(label: str) -> str:
+    """Return a label; raises RetvecLiteError for one that is empty, too long or has control characters."""
+    if not label or _CONTROL.search(label) or len(label.encode()) >= MOST_BYTES:
+        raise RetvecLiteError(
+            f"{shown(label)} is no label: one has 1 to {MOST_BYTES - 1} bytes of UTF-8 without control characters."
+        )
+    return label
+
+
+def from_bytes(data: bytes, name: str) -> dict[str, str]:
+    """Return the texts in the bytes of a memory, with their labels; raises RetvecLiteError, with the name, for other bytes."""
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise RetvecLiteError(f"{name} is not a memory.")
+    if len(data) < _HEADER.size:
+        raise RetvecLiteError(f"{name} {_DAMAGED}.")
+    _, version, size, count, _, expected = _HEADER.unpack_from(data)
+    if version != _VERSION:
+        raise RetvecLiteError(f"{name} is of version {version}, which this release does not know: use a newer one.")
+    if size != len(data) or size % 4 or checksum(data) != expected:
+        raise RetvecLiteError(f"{name} {_DAMAGED}.")
+    *parts, rest = data[_HEADER.size :].split(b"\0", 2 * min(count, size))
+    try:
+        if len(parts) != 2 * count or len(rest) > 3 or rest.strip(b"\0"):
+            raise ValueError("more or fewer texts than it says")
+        strings = [part.decode() for part in parts]
+        if not all(0 < len(part) <= MOST_BYTES for part in parts):
+            raise ValueError("an empty text, or a long one")
+        pairs = [(text, checked_label(label)) for text, label in zip(strings[::2], strings[1::2], strict=True)]
+    except (ValueError, RetvecLiteError) as error:
+        raise RetvecLiteError(f"{name} {_DAMAGED}.") from error
+    if count > MOST_TAUGHT:
+        raise RetvecLiteError(f"{name} holds {count:,} texts, but at most {MOST_TAUGHT:,} are kept. Forget some.")
+    texts: dict[str, str] = {}
+    for text, label in pairs:
+        if texts.get(text) != label:
+            texts.pop(text, None)
+            texts[text] = label
+    return texts
