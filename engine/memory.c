@@ -12,7 +12,8 @@ enum {
 #define IS_NAME 0x80000000u
 
 /* The rule's numbers, chosen on validation texts (benchmarks/experiments/teaching.py). */
-static const double OWN = 0.5, NEARNESS = 4.0, UNNAMED = 0.35, CLOSER = 0.8, DOUBT = 0.025, CLOSE = 0.415, STEEP = 15.0, LEAST = 1e-6;
+static const double OWN = 0.5, NEARNESS = 4.0, UNNAMED = 0.35, CLOSER = 0.8, DOUBT = 0.025, AROUND = 0.2, CLOSE = 0.415, STEEP = 15.0, SAME = 0.995,
+                    LEAST = 1e-6;
 
 /* Each label that was taught has a row for its name, and each text one behind that of its label. */
 struct taught_texts {
@@ -163,8 +164,10 @@ int rvl_memory_open(rvl *engine, void *block, size_t bytes) {
   taught_texts *opened = block;
   if (!can_learn(engine)) return RVL_UNTEACHABLE;
   if ((uintptr_t)block % 8) return RVL_ALIGNMENT;
-  for (step = 8192; step; step /= 2)
-    if (texts + step <= MOST_TAUGHT && rvl_memory_size(engine, texts + step) <= bytes) texts += step;
+  for (step = 8192; step; step /= 2) {
+    const size_t needed = texts + step <= MOST_TAUGHT ? rvl_memory_size(engine, texts + step) : 0;
+    if (needed && needed <= bytes) texts += step;
+  }
   if (!block || !texts) return RVL_BLOCK_SIZE;
   engine->memory = opened;
   engine->speaker = -1;
@@ -363,21 +366,24 @@ static double nearness(const rvl *engine) {
 static int32_t speaking_row(const rvl *engine, const float *probabilities, double *weight) {
   const taught_texts *memory = engine->memory;
   const double best = above_zero(probabilities[best_of(engine, probabilities)]);
-  double closest = -2.0, own, strength;
+  double closest = -2.0, own, doubt, apart, strength;
   int32_t found = -1;
   uint32_t row, label;
   for (row = 0; row < memory->rows; row++) {
-    double near;
-    if (memory->links[row] >= IS_NAME || memory->inverses[row] <= 0.0f) continue;
-    near = (OWN * memory->dots[row] + memory->dots[memory->links[row]] / memory->reaches[memory->links[row]]) / memory->reaches[row];
-    if (near <= closest) continue;
-    closest = near;
+    const uint32_t name = memory->links[row];
+    double close;
+    if (name >= IS_NAME || memory->inverses[row] <= 0.0f) continue;
+    close = memory->dots[row] > SAME ? 1.0 + memory->dots[row] : (OWN * memory->dots[row] + memory->dots[name] / memory->reaches[name]) / memory->reaches[row];
+    if (close <= closest) continue;
+    closest = close;
     found = (int32_t)row;
   }
   if (found < 0) return -1;
   label = memory->links[memory->links[found]] & ~IS_NAME;
   own = label < engine->settings[LABELS] ? (double)probabilities[label] : 1.0 - best;
-  strength = STEEP * (closest - CLOSER * nearness(engine) - DOUBT * log_of(best / (own > LEAST ? own : LEAST)) - CLOSE);
+  apart = (1.0 - memory->dots[found]) / AROUND;
+  doubt = (label < engine->settings[LABELS] ? 2.0 * DOUBT : DOUBT) * (apart < 1.0 ? apart : 1.0) * log_of(best / (own > LEAST ? own : LEAST));
+  strength = STEEP * (memory->dots[found] > SAME ? 1.0 - CLOSE : closest - CLOSER * nearness(engine) - doubt - CLOSE);
   *weight = 1.0 / (1.0 + exp_of(-strength));
   return strength > 0.0 ? found : -1;
 }
@@ -400,97 +406,4 @@ static size_t speak(rvl *engine, float *probabilities, rvl_answer *answers, size
   answers[0].probability = answers[0].label < 0 ? probabilities[best_of(engine, probabilities)] : label < labels ? probabilities[label] : (float)weight;
   if (label < labels) probabilities[label] = -1.0f;
   return 1;
-}
-
-/* --- The file --- */
-
-static void write32(uint8_t *bytes, uint32_t value) {
-  uint32_t n;
-  for (n = 0; n < 4; n++) bytes[n] = (uint8_t)(value >> 8 * n);
-}
-
-size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
-  static const char magic[8] = {'R', 'V', 'L', 'M', 'E', 'M', '\r', '\n'};
-  uint8_t *bytes = out;
-  const char *text, *label;
-  size_t size = MEMORY_HEADER, place, n;
-  uint32_t number;
-  uint64_t sum;
-  if (!engine->memory) return 0;
-  for (number = 0; (text = rvl_taught_text(engine, number, &label)); number++) size += length_of(text) + length_of(label) + 2;
-  size = (size + 3) / 4 * 4;
-  if (size > most) return size;
-  for (place = 0; place < size; place++) bytes[place] = place < 8 ? (uint8_t)magic[place] : 0;
-  write32(bytes + 8, MEMORY_VERSION);
-  write32(bytes + 12, (uint32_t)size);
-  write32(bytes + 16, engine->memory->texts);
-  for (place = MEMORY_HEADER, number = 0; (text = rvl_taught_text(engine, number, &label)); number++) {
-    for (n = 0; n <= length_of(text); n++) bytes[place++] = (uint8_t)text[n];
-    for (n = 0; n <= length_of(label); n++) bytes[place++] = (uint8_t)label[n];
-  }
-  sum = checksum(bytes, (uint32_t)size);
-  write32(bytes + CHECKSUM, (uint32_t)sum);
-  write32(bytes + CHECKSUM + 4, (uint32_t)(sum >> 32));
-  return size;
-}
-
-/* Whether a string ends before `end`, and is UTF-8 without other zeros and not too long. */
-static int is_kept_text(const uint8_t *bytes, const uint8_t *end) {
-  size_t size = 0, place, used;
-  while (size <= MOST_BYTES && bytes + size < end && bytes[size]) size++;
-  if (!size || size > MOST_BYTES || bytes + size == end) return 0;
-  for (place = 0; place < size; place += used)
-    if (decode(bytes + place, size - place, &used) == INVALID) return 0;
-  return 1;
-}
-
-/* Check a file, and whether there is room for all of it. */
-static int check_memory(const rvl *engine, const uint8_t *bytes, size_t size) {
-  static const char magic[8] = {'R', 'V', 'L', 'M', 'E', 'M', '\r', '\n'};
-  const char *label, *other;
-  uint32_t number, earlier, texts, labels = 0;
-  size_t place, used = 0;
-  for (place = 0; place < 8; place++)
-    if (size < 8 || bytes[place] != (uint8_t)magic[place]) return RVL_NOT_A_MEMORY;
-  if (size < MEMORY_HEADER) return RVL_MEMORY_DAMAGED;
-  if (read32(bytes + 8) != MEMORY_VERSION) return RVL_MEMORY_VERSION;
-  if (size % 4 || size > 0xFFFFFFFFu || read32(bytes + 12) != size ||
-      checksum(bytes, (uint32_t)size) != ((uint64_t)read32(bytes + CHECKSUM + 4) << 32 | read32(bytes + CHECKSUM)))
-    return RVL_MEMORY_DAMAGED;
-  texts = read32(bytes + 16);
-  if (texts > engine->memory->most) return texts > size / 4 ? RVL_MEMORY_DAMAGED : RVL_FULL;
-  for (number = 0, place = MEMORY_HEADER; number < texts; number++) {
-    const char *text = (const char *)bytes + place;
-    if (!is_kept_text(bytes + place, bytes + size)) return RVL_MEMORY_DAMAGED;
-    label = next_string(text);
-    if (!is_kept_text((const uint8_t *)label, bytes + size) || !is_teachable(label)) return RVL_MEMORY_DAMAGED;
-    for (earlier = 0, other = (const char *)bytes + MEMORY_HEADER; earlier < number; earlier++) {
-      other = next_string(other);
-      if (same_string(other, label)) break;
-      other = next_string(other);
-    }
-    labels += earlier == number;
-    used += length_of(text) + 1 + (earlier == number ? length_of(label) + 1 : 0);
-    place = (size_t)((const uint8_t *)next_string(label) - bytes);
-  }
-  for (; place < size; place++)
-    if (bytes[place] || size - place > 3) return RVL_MEMORY_DAMAGED;
-  return texts + labels > engine->memory->most || used > engine->memory->room ? RVL_FULL : RVL_OK;
-}
-
-int rvl_memory_load(rvl *engine, const void *data, size_t size) {
-  taught_texts *memory = engine->memory;
-  const char *text = (const char *)data + MEMORY_HEADER, *label;
-  uint32_t row, number, texts;
-  const int problem = memory ? check_memory(engine, data, size) : RVL_NO_MEMORY;
-  if (problem) return problem;
-  memory->rows = memory->texts = 0;
-  memory->used = 0;
-  for (number = 0, texts = read32((const uint8_t *)data + 16); number < texts; number++, text = next_string(label)) {
-    label = next_string(text);
-    add_text(engine, text, label, 1);
-  }
-  for (row = 0; row < memory->rows; row++)
-    if (memory->links[row] >= IS_NAME) measure(engine, row);
-  return RVL_OK;
 }

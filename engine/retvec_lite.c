@@ -21,3 +21,4 @@
 #include "explain.c"
 #include "file.c"
 #include "memory.c"
+#include "memory_file.c"

@@ -4,8 +4,8 @@
 
 Files are drawn from the format: sound ones of any shape (tests/support/sound_files.py), most of them with something wrong in what they
 say (tests/support/hostile_files.py). A program with AddressSanitizer and UndefinedBehaviorSanitizer (tests/support/engine_driver.c)
-opens each with three sizes of the cache, in a block of just the size that it asks for, and asks everything that the engine can answer.
-The parts of a block are guarded from each other.
+opens each with three sizes of the cache, in a block of just the size that it asks for, and asks everything that the engine can answer. It
+teaches them texts, and loads hostile memories (tests/support/hostile_memories.py). The parts of a block are guarded from each other.
 
 Counted are files that were opened, that were refused, and whose block of more than 64 MB was not tried. What must never be is kept in
 out/fuzz: a file that ends the program, one that is refused though sound, and one that is opened though it must be refused.
@@ -29,6 +29,7 @@ from tools.build_engine import compiler
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from engine_program import SANITIZERS, compile_driver, drive, texts
 from hostile_files import HostileFile, hostile_file
+from hostile_memories import hostile_memory
 
 KEPT: Final = ROOT / "out" / "fuzz"
 """Where files lie that do what must never be."""
@@ -42,6 +43,9 @@ SEVERAL: Final = "several of these"
 
 OUTCOMES: Final = {"opened": 0, "refused": None, "too large": 99}
 """Outcome -> what the program prints; other numbers are refusals."""
+
+MEMORIES: Final = 4
+"""Hostile memories among the texts that a program answers."""
 
 _WORDS: Final = (b"free money money", b"where is my mony? " * 9)
 """Texts with words that hostile tables of meaning find; the second one is longer than most windows."""
@@ -79,11 +83,11 @@ def attack(driver: Sequence[str], count: int, seed: int) -> tuple[dict[str, Coun
     Returns:
         What is wrong with files -> outcome -> files; and a description of each thing that must not happen.
     """
-    draw = random.Random(seed)
-    asked = [*texts(3, seed), *_WORDS]
+    draw, other_draw = random.Random(seed), random.Random(seed + 1)
     counts: dict[str, Counter[str]] = {}
     faults: list[str] = []
     for start in range(0, count, BATCH):
+        asked = [*(hostile_memory(other_draw) for _ in range(MEMORIES)), *texts(3, seed), *_WORDS]
         batch = [hostile_file(draw) for _ in range(min(BATCH, count - start))]
         try:
             lines = drive(driver, [file.content for file in batch], asked)

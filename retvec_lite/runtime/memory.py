@@ -29,7 +29,13 @@ MOST_TAUGHT: Final = 10_000
 _MOST_NAMES: Final = 256
 """Labels of a classifier whose names are compared with a text."""
 
-_OWN, _NEARNESS, _UNNAMED, _CLOSER, _DOUBT, _CLOSE, _STEEP, _LEAST = 0.5, 4.0, 0.35, 0.8, 0.025, 0.415, 15.0, 1e-6
+_OWN, _NEARNESS, _UNNAMED, _CLOSER, _DOUBT, _AROUND = 0.5, 4.0, 0.35, 0.8, 0.025, 0.2
+_CLOSE, _STEEP, _SAME, _LEAST = 0.415, 15.0, 0.995, 1e-6
+"""The rule's numbers, chosen on validation texts (benchmarks/experiments/teaching.py).
+
+A text is close to a taught one by the cosine of its vector with that of the taught text and its label's mean, `_OWN` to 1. Closer than the
+names of the classifier's labels are by `_CLOSER`, and by `_CLOSE` beyond what speaks for the classifier: `_DOUBT` times the log of how much
+likelier it finds its answer than the taught label, twice that for a label that it knows, and less within `_AROUND` of the taught text."""
 
 _MAGIC: Final = b"RVLMEM\r\n"
 _VERSION: Final = 1
@@ -48,11 +54,13 @@ class _Table(NamedTuple):
 
     Attributes:
         texts: of each text, its vector beside the mean of its label, of length 1, float32 `[texts, dimension]`.
+        own: their vectors alone, float32 `[texts, dimension]`.
         rows: which of the taught texts these are: those of which the classifier reads something.
         names: vectors of the labels' names that say something, float32 `[names, dimension]`.
     """
 
     texts: Floats
+    own: Floats
     rows: list[int]
     names: Floats
 
@@ -185,7 +193,7 @@ class Memory:
         telling = [label for label in self._labels if label != self._unknown and _TELLING.search(label[:MOST_BYTES])]
         names = [self._name(label) for label in telling[:_MOST_NAMES]]
         read = vectors.any(axis=1)
-        self._table = _Table(joined[read], np.flatnonzero(read).tolist(), np.array(names, np.float32))
+        self._table = _Table(joined[read], vectors[read], np.flatnonzero(read).tolist(), np.array(names, np.float32))
         return self._table
 
     def answer(self, vectors: Floats, probabilities: Floats, columns: Sequence[int], labels: Sequence[str]) -> list["Answer | None"]:
@@ -200,17 +208,22 @@ class Memory:
         table, taught = self._compared(), self.texts
         if not table.rows:
             return [None] * len(vectors)
-        close = vectors @ table.texts.T
-        found, best = close.argmax(axis=1), np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
+        own = vectors @ table.own.T
+        close = np.where(own > _SAME, 1 + own, vectors @ table.texts.T)
+        found = close.argmax(axis=1)
+        best = np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
         near = np.full(len(vectors), _UNNAMED)
         if len(table.names):
             near = np.log(np.exp(_NEARNESS * (vectors @ table.names.T).astype(np.float64)).mean(axis=1)) / _NEARNESS
         answers: list[Answer | None] = []
         for row, place in enumerate(found.tolist()):
             text, label = taught[table.rows[place]]
-            own = float(probabilities[row, labels.index(label)]) if label in labels else 1 - best[row]
-            doubt = np.log(best[row] / max(own, _LEAST))
-            strength = _STEEP * (float(close[row, place]) - _CLOSER * near[row] - _DOUBT * doubt - _CLOSE)
+            is_known = label in labels
+            share = float(probabilities[row, labels.index(label)]) if is_known else 1 - best[row]
+            apart = min(1.0, (1 - float(own[row, place])) / _AROUND)
+            doubt = (1 + is_known) * _DOUBT * apart * np.log(best[row] / max(share, _LEAST))
+            closer = float(close[row, place]) - _CLOSER * near[row] - doubt if own[row, place] <= _SAME else 1.0
+            strength = _STEEP * (closer - _CLOSE)
             answers.append(Answer(text, label, float(1 / (1 + np.exp(-strength)))) if strength > 0 else None)
         return answers
 

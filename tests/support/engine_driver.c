@@ -107,6 +107,53 @@ static void *used_block(size_t bytes, int value) {
   return block;
 }
 
+/* Teach texts, as many as have room in a block of just the size that it asks for, with any bytes as their labels; forget some; save and load
+ * the memory; and load every text as if it were one. */
+static void remember(rvl *engine, const item *texts, int number) {
+  size_t bytes = rvl_memory_size(engine, 12), size;
+  rvl_answer answers[3];
+  const char *label;
+  char name[24];
+  void *block, *saved;
+  int text, problem;
+  uint32_t n;
+  if (rvl_teach_utf8(engine, "a", 1, "b") != RVL_NO_MEMORY || rvl_taught(engine) || rvl_speaker(engine) != -1) abort();
+  if (!bytes || bytes > MOST_BYTES) return;
+  block = used_block(bytes, 0xA5);
+  if (rvl_memory_open(engine, block, 64) != RVL_BLOCK_SIZE || rvl_memory_open(engine, block, bytes)) abort();
+  for (text = 0; text < number; text++) {
+    const item *other = texts + (text * 7 + 3) % number;
+    uint32_t length = other->size < 23 ? other->size : 23;
+    memcpy(name, other->bytes, length);
+    name[length] = 0;
+    problem = rvl_teach_utf8(engine, texts[text].bytes, texts[text].size, text % 3 ? "taught" : name);
+    add(&problem, 4);
+  }
+  for (n = 0; n < rvl_taught(engine); n++) {
+    const char *taught = rvl_taught_text(engine, n, &label);
+    add(taught, strlen(taught)), add(label, strlen(label));
+  }
+  for (text = 0; text < number; text++) {
+    size = rvl_classify_utf8(engine, texts[text].bytes, texts[text].size, answers, 3);
+    add(answers, size * sizeof *answers);
+    for (n = 0; n < size; n++)
+      if (answers[n].label >= 0 && !rvl_label(engine, (uint32_t)answers[n].label)) abort();
+    if (rvl_speaker(engine) >= (int32_t)rvl_taught(engine)) abort();
+    if (text % 2) rvl_forget_utf8(engine, texts[text].bytes, texts[text].size);
+  }
+  size = rvl_memory_save(engine, 0, 0);
+  saved = malloc(size);
+  if (rvl_memory_save(engine, saved, size) != size || rvl_memory_load(engine, saved, size)) abort();
+  add(saved, size);
+  for (text = 0; text < number; text++) {
+    problem = rvl_memory_load(engine, texts[text].bytes, texts[text].size);
+    add(&problem, 4);
+    size = problem ? 0 : rvl_classify_utf8(engine, texts[text].bytes, texts[text].size, answers, 3);
+    add(answers, size * sizeof *answers);
+  }
+  free(saved), free(block);
+}
+
 /* Open a file and answer all texts. Returns the problem; the answers are in `sum`. */
 static int run(const item *file, const item *texts, int number, uint32_t words, int value, int tells) {
   size_t bytes;
@@ -128,6 +175,7 @@ static int run(const item *file, const item *texts, int number, uint32_t words, 
   if (!measured && problem && problem != RVL_CHANGED && problem != RVL_DAMAGED) abort();
   if (problem && engine) abort();
   for (text = 0; !problem && text < number; text++) ask(engine, texts + text, tells);
+  if (!problem && number) remember(engine, texts, number < 16 ? number : 16);
   free(block);
   return problem;
 }
