@@ -23,6 +23,7 @@ struct taught_texts {
   float *name_inverses, *inverses;   /* 1 / their length, or 0 */
   float *reaches;                    /* of a text, the length of OWN of its vector and its label's mean; of a name, that of the label's sum */
   float *dots;                       /* with the text to answer; of a name, the sum over its label */
+  uint8_t *agrees;                   /* of a text, whether the file gives it the taught label by itself: there the file speaks */
   uint32_t *links;                   /* of a text, the row of its label; of a name, IS_NAME and the number of the label */
   float *vector, *sum;
   char *strings;                     /* of the rows, in their order, a zero behind each */
@@ -142,6 +143,7 @@ APART size_t lay_out(const rvl *engine, uint32_t texts, void *block, taught_text
   memory->reaches = take(&file, rows, sizeof(float));
   memory->dots = take(&file, rows, sizeof(float));
   memory->links = take(&file, rows, sizeof(uint32_t));
+  memory->agrees = take(&file, rows, 1);
   memory->vector = take(&file, size, sizeof(float));
   memory->sum = take(&file, size, sizeof(float));
   memory->room = texts * (size_t)TEXT_BYTES + 2 * MOST_BYTES;
@@ -210,6 +212,7 @@ APART void remove_row(const rvl *engine, uint32_t row) {
   move_down(memory->vectors + row * size, memory->vectors + (row + 1) * size, behind * size);
   move_down(memory->inverses + row, memory->inverses + row + 1, behind * sizeof(float));
   move_down(memory->reaches + row, memory->reaches + row + 1, behind * sizeof(float));
+  move_down(memory->agrees + row, memory->agrees + row + 1, behind);
   move_down(memory->links + row, memory->links + row + 1, behind * sizeof(uint32_t));
   memory->rows--;
   for (other = 0; other < memory->rows; other++) /* rows behind it moved, and labels behind a new one have another number */
@@ -247,6 +250,14 @@ static int is_teachable(const char *label) {
   return size < MOST_BYTES && is_label(bytes, (uint32_t)size + 1);
 }
 
+/* Whether the file answers a text with a label by itself. */
+static int answers_with(rvl *engine, reader source, uint32_t label) {
+  uint32_t best;
+  answer(engine, source, engine->values);
+  best = best_of(engine, engine->values);
+  return best == label && reads(engine, source) && !is_unknown(engine, engine->values[best], engine->values);
+}
+
 /* Add a text as it is kept, in place of what it was taught before. A text of which the file reads nothing is
  * kept only `anyway`, from a file of a memory: then the caller measures. */
 APART int add_text(rvl *engine, const char *text, const char *label, int anyway) {
@@ -272,6 +283,7 @@ APART int add_text(rvl *engine, const char *text, const char *label, int anyway)
   }
   kept = memory->vectors + (size_t)memory->rows * size;
   memory->inverses[memory->rows] = keep_vector(memory, size, kept);
+  memory->agrees[memory->rows] = (uint8_t)answers_with(engine, read_all(engine, 0, text, length - 1), memory->links[name] & ~IS_NAME);
   append_row(memory, text, name);
   memory->texts++;
   if (!anyway) measure(engine, name);
@@ -378,7 +390,7 @@ static int32_t speaking_row(const rvl *engine, const float *probabilities, doubl
     closest = close;
     found = (int32_t)row;
   }
-  if (found < 0) return -1;
+  if (found < 0 || memory->agrees[found]) return -1;
   label = memory->links[memory->links[found]] & ~IS_NAME;
   own = label < engine->settings[LABELS] ? (double)probabilities[label] : 1.0 - best;
   apart = (1.0 - memory->dots[found]) / AROUND;

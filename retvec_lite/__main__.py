@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "export": "export a trained classifier as .tflite, .mlpackage, .retvec or .onnx",
     "verify": "prove exported files against the float reference",
     "classify": "classify texts with an exported file or a trained classifier",
+    "teach": "teach a classifier what a text is, without a training",
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
     "compare": "compare two classifiers on labelled data: gains, losses, and whether they could be chance",
     "info": "show what is inside an exported file",

@@ -4,6 +4,7 @@ import functools
 from typing import TYPE_CHECKING, cast
 
 from retvec_lite.arguments import checked
+from retvec_lite.contract import Floats
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.memory import Memory
@@ -29,7 +30,13 @@ class Taught:
             raise RetvecLiteError("Only a classifier with one label a text can be taught.")
         classifier = cast("Classifier", self)
         classifier._embed_dimension()
-        return Memory(classifier.embed, self.labels, classifier.config, self.decision.unknown_label)
+        return Memory(self._read_taught, self.labels, classifier.config, self.decision.unknown_label)
+
+    def _read_taught(self, text: str) -> tuple[Floats, str | None]:
+        """Return the vector of a text, and its label without the memory."""
+        classifier = cast("Classifier", self)
+        ((answer, *_),) = classifier._runner.predictions([text], 1, self.decision)
+        return classifier.embed([text])[0], answer.label
 
     @checked
     def teach(self, text: str, label: str) -> None:

@@ -31,6 +31,19 @@ from retvec_lite.windows import read_text
 
 FOLDER: Final = Path(__file__).parents[1] / "golden"
 CHECKSUMS: Final = "SHA256SUMS"
+TAUGHT: Final = "taught"
+"""The name of a memory, and of the answers of files that were taught its texts."""
+
+LESSONS: Final = (
+    ("feed the cat at noon", "pets"),
+    ("the dog wants a walk", "pets"),
+    ("Did anyone feed the dog?", "pets"),
+    ("remind me to repot the fern", "plants"),
+    ("<b>my roses</b> need water", "plants"),
+    ("阳台上的花要浇水", "plants"),
+    ("what's the weather like on mars", "small talk"),
+)
+"""What is taught."""
 SEED: Final = 5
 PEOPLE: Final = 40
 """Texts of people in each file of answers; the others are made up."""
@@ -109,6 +122,30 @@ def answers(model: TrainedModel, recipe_name: str, files: Mapping[Format, Path])
     return _with_a_line_each(document)
 
 
+def taught(folder: Path, names: Sequence[str]) -> tuple[bytes, bytes]:
+    """Return a memory, and what the `.retvec` files of some names answer with it, JSON.
+
+    Cases are the taught texts, also mistyped, and others: `label` of the answer, null for none, and `taught`, the text by which the memory
+    gave it, null where the file did.
+    """
+    rows = english("test")
+    others = [text for text, _ in rows[: PEOPLE // 2]]
+    files: dict[str, Any] = {}
+    for name in names:
+        classifier = rl.load(folder / f"{name}.retvec")
+        for text, label in LESSONS:
+            classifier.teach(text, label)
+        texts = [text for text, _ in LESSONS]
+        texts += [mistype(text, 0.4, seed) for seed, text in enumerate(texts)]
+        answers = [(text, classifier.predict(text, top=1)[0]) for text in [*texts, *others]]
+        files[name] = [{"text": text, "label": first.label, "taught": first.taught} for text, first in answers]
+    kept = classifier.memory.texts
+    lines = {name: ",\n".join(json.dumps(case) for case in cases) for name, cases in files.items()}
+    head = json.dumps({"lessons": LESSONS, "kept": kept}, indent=1)[:-2]
+    document = head + "".join(f',\n "{name}": [\n{cases}\n ]' for name, cases in lines.items()) + "\n}\n"
+    return classifier.memory.to_bytes(), document.encode("ascii")
+
+
 def _with_a_line_each(document: Mapping[str, Any]) -> bytes:
     """Return JSON with one line for each case."""
     lists = {"cases", "long"}
@@ -127,7 +164,15 @@ def main() -> None:
             files[kind] = FOLDER / f"{name}{kind.suffix}"
             draft.write(files[kind], draft.oldest_runtime)
         atomic_write(FOLDER / f"{name}.json", answers(model, recipe, files))
-    found = sorted(path for path in FOLDER.iterdir() if path.suffix in (".json", ".retvec", ".tflite"))
+    write_taught()
+
+
+def write_taught() -> None:
+    """Write the memory and its answers, and the checksums of everything."""
+    memory, document = taught(FOLDER, [name for name, (*_, options) in FILES.items() if not options.get("multi_label")])
+    atomic_write(FOLDER / f"{TAUGHT}.memory", memory)
+    atomic_write(FOLDER / f"{TAUGHT}.json", document)
+    found = sorted(path for path in FOLDER.iterdir() if path.suffix in (".json", ".retvec", ".tflite", ".memory"))
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in found)
     atomic_write(FOLDER / CHECKSUMS, sums.encode("ascii"))
 

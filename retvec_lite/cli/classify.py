@@ -28,7 +28,7 @@ NONE: Final = "none"
 
 _WHAT: Final = "Classifying (kB)"
 
-_FOR_PRINTING: Final = ("top", "why", "json")
+_FOR_PRINTING: Final = ("top", "why", "memory", "json")
 """Options about the lines that are printed without --output."""
 
 
@@ -62,6 +62,7 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
         help="also print how much each word speaks for the label: by how much its log probability falls without the word, as a "
         "share of the largest fall; with --json, the fall itself",
     )
+    parser.add_argument("--memory", metavar="FILE", help="what 'retvec-lite teach' has taught; with --json, the taught text that answered")
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
 
 
@@ -74,7 +75,7 @@ def run_classify(args: argparse.Namespace) -> int:
     if args.output is not None:
         raise RetvecLiteError("--output needs --input with the files to classify.")
     classifier = load_quietly(args.model, args.runtime, isolated=args.isolated, languages=args.languages)
-    words = _words_for_none(classifier.labels, classifier.decision.unknown_label)
+    words = _words_for_none(_all_labels(classifier, args.memory), classifier.decision.unknown_label)
     skipped = Skipped(args.skip_bad_rows)
     for text in _checked(args.texts, skipped) if args.texts else _standard_input(skipped):
         why = classifier.explain(text) if args.why else None
@@ -104,7 +105,7 @@ def _run_file(args: argparse.Namespace) -> int:
         raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
     (path,) = args.input
     classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated, args.languages)
-    words = _words_for_none(classifier.labels, classifier.decision.unknown_label)
+    words = _words_for_none(_all_labels(classifier, args.memory), classifier.decision.unknown_label)
     skipped = Skipped(args.skip_bad_rows)
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
@@ -144,6 +145,14 @@ def _top(args: argparse.Namespace, classifier: Classifier) -> int | None:
     return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
 
 
+def _all_labels(classifier: Classifier, memory: str | None) -> Sequence[str]:
+    """Load a memory, where one is named; return the labels that a text may have."""
+    if memory is None:
+        return classifier.labels
+    classifier.memory.load(memory)
+    return *classifier.labels, *classifier.memory.labels
+
+
 def _words_for_none(labels: Sequence[str], unknown_label: str | None) -> tuple[str, str]:
     """Return `UNKNOWN` and `NONE`, in ever more parentheses where a label that may be printed reads like one of them."""
     taken = {label.casefold() for label in labels if label != unknown_label}
@@ -162,7 +171,8 @@ def _line(
         found = [{"label": label, "probability": round(probability, 6)} for label, probability in predictions]
         spans = why and [{**span._asdict(), "weight": float(f"{span.weight:.6g}")} for span in why.spans]
         reasons = {"why": {"label": why.label, "spans": spans}} if why else {}
-        return json_line({"text": text, "predictions": found, **reasons})
+        taught = {"taught": predictions[0].taught} if predictions and predictions[0].taught is not None else {}
+        return json_line({"text": text, "predictions": found, **taught, **reasons})
     line = "\t".join(
         f"{unknown if label is None else one_line(label)}\t{probability:.4f}" for label, probability in predictions
     )

@@ -49,17 +49,23 @@ _CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 _DAMAGED: Final = "is damaged: copy it again, or teach its texts again"
 
 
+Reading = Callable[[str], tuple[Floats, str | None]]
+"""From a text to its vector, float32 `[dimension]`, and the label that the classifier gives it by itself."""
+
+
 class _Table(NamedTuple):
     """What is computed from the taught texts and the names of labels.
 
     Attributes:
         texts: of each text, its vector beside the mean of its label, of length 1, float32 `[texts, dimension]`.
+        agrees: of which the classifier has the taught label by itself: there it speaks.
         own: their vectors alone, float32 `[texts, dimension]`.
         rows: which of the taught texts these are: those of which the classifier reads something.
         names: vectors of the labels' names that say something, float32 `[names, dimension]`.
     """
 
     texts: Floats
+    agrees: list[bool]
     own: Floats
     rows: list[int]
     names: Floats
@@ -83,13 +89,11 @@ class Memory:
         'pets'
     """
 
-    def __init__(
-        self, embed: Callable[[list[str]], Floats], labels: Sequence[str], config: EncoderConfig, unknown_label: str | None
-    ) -> None:
-        """Start empty. `embed` returns vectors of texts; labels and configuration are those of the classifier."""
-        self._embed, self._labels, self._config, self._unknown = embed, tuple(labels), config, unknown_label
+    def __init__(self, read: Reading, labels: Sequence[str], config: EncoderConfig, unknown_label: str | None) -> None:
+        """Start empty. `read` asks the classifier, whose labels and configuration the others are."""
+        self._read, self._labels, self._config, self._unknown = read, tuple(labels), config, unknown_label
         self._texts: dict[str, str] = {}
-        self._vectors: dict[str, Floats] = {}
+        self._known: dict[str, tuple[Floats, str | None]] = {}
         self._table: _Table | None = None
 
     def __len__(self) -> int:
@@ -158,7 +162,7 @@ class Memory:
         return _HEADER.pack(*fields, checksum(_HEADER.pack(*fields, 0) + body)) + body
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_vectors": {}, "_table": None}
+        return {**self.__dict__, "_known": {}, "_table": None}
 
     def _replace(self, texts: Mapping[str, str]) -> None:
         """Put texts in the place of those before; a call that is answering meanwhile sees either, whole."""
@@ -169,9 +173,13 @@ class Memory:
         return read.encode()[:MOST_BYTES].decode(errors="ignore")
 
     def _vector(self, text: str) -> Floats:
-        if text not in self._vectors:
-            self._vectors[text] = _rounded(self._embed([text])[0])
-        return self._vectors[text]
+        return self._asked(text)[0]
+
+    def _asked(self, text: str) -> tuple[Floats, str | None]:
+        if text not in self._known:
+            vector, label = self._read(text)
+            self._known[text] = _rounded(vector), label
+        return self._known[text]
 
     def _name(self, label: str) -> Floats:
         name = label[:MOST_BYTES]
@@ -193,7 +201,8 @@ class Memory:
         telling = [label for label in self._labels if label != self._unknown and _TELLING.search(label[:MOST_BYTES])]
         names = [self._name(label) for label in telling[:_MOST_NAMES]]
         read = vectors.any(axis=1)
-        self._table = _Table(joined[read], vectors[read], np.flatnonzero(read).tolist(), np.array(names, np.float32))
+        agrees = np.array([self._asked(text)[1] == label for text, label in taught.items()])
+        self._table = _Table(joined[read], agrees[read].tolist(), vectors[read], np.flatnonzero(read).tolist(), np.array(names, np.float32))
         return self._table
 
     def answer(self, vectors: Floats, probabilities: Floats, columns: Sequence[int], labels: Sequence[str]) -> list["Answer | None"]:
@@ -224,7 +233,8 @@ class Memory:
             doubt = (1 + is_known) * _DOUBT * apart * np.log(best[row] / max(share, _LEAST))
             closer = float(close[row, place]) - _CLOSER * near[row] - doubt if own[row, place] <= _SAME else 1.0
             strength = _STEEP * (closer - _CLOSE)
-            answers.append(Answer(text, label, float(1 / (1 + np.exp(-strength)))) if strength > 0 else None)
+            speaks = strength > 0 and not table.agrees[place]
+            answers.append(Answer(text, label, float(1 / (1 + np.exp(-strength)))) if speaks else None)
         return answers
 
 
