@@ -25,6 +25,7 @@ _PLACES: Final = {
     "Explanation": "runtime.answers:Explanation",
     "FilesReport": "scale.classify_files:FilesReport",
     "IncompleteExportError": "converters.export:IncompleteExportError",
+    "Memory": "runtime.memory:Memory",
     "Prediction": "runtime.answers:Prediction",
     "RetvecLiteError": "errors:RetvecLiteError",
     "Span": "runtime.answers:Span",

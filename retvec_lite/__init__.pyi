@@ -17,6 +17,7 @@ from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.playground import demo
 from retvec_lite.runtime.answers import Explanation, Prediction, Span
+from retvec_lite.runtime.memory import Memory
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.classify_files import FilesReport, classify_files
 from retvec_lite.version import __version__
@@ -32,6 +33,7 @@ __all__ = [
     "Explanation",
     "FilesReport",
     "IncompleteExportError",
+    "Memory",
     "Prediction",
     "RetvecLiteError",
     "Span",

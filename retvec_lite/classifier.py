@@ -262,7 +262,9 @@ class Classifier(Taught, Trained):
             raise RetvecLiteError(
                 f"predict_many takes many texts, not the string {texts[:40]!r}. Use predict for one text."
             )
-        return self._runner.predictions(one_column(texts), top, self.decision if reject else Decision(), self.__dict__.get("memory"))
+        return self._runner.predictions(
+            one_column(texts), top, self.decision if reject else Decision(), self.__dict__.get("memory")
+        )
 
     @checked
     def explain(self, text: str, label: str | None = None) -> Explanation:

@@ -62,7 +62,11 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
         help="also print how much each word speaks for the label: by how much its log probability falls without the word, as a "
         "share of the largest fall; with --json, the fall itself",
     )
-    parser.add_argument("--memory", metavar="FILE", help="what 'retvec-lite teach' has taught; with --json, the taught text that answered")
+    parser.add_argument(
+        "--memory",
+        metavar="FILE",
+        help="what 'retvec-lite teach' has taught; with --json, the taught text that answered",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
 
 

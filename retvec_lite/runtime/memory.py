@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import BLANK, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError, shown
@@ -202,10 +201,18 @@ class Memory:
         names = [self._name(label) for label in telling[:_MOST_NAMES]]
         read = vectors.any(axis=1)
         agrees = np.array([self._asked(text)[1] == label for text, label in taught.items()])
-        self._table = _Table(joined[read], agrees[read].tolist(), vectors[read], np.flatnonzero(read).tolist(), np.array(names, np.float32))
+        self._table = _Table(
+            joined[read],
+            agrees[read].tolist(),
+            vectors[read],
+            np.flatnonzero(read).tolist(),
+            np.array(names, np.float32),
+        )
         return self._table
 
-    def answer(self, vectors: Floats, probabilities: Floats, columns: Sequence[int], labels: Sequence[str]) -> list["Answer | None"]:
+    def answer(
+        self, vectors: Floats, probabilities: Floats, columns: Sequence[int], labels: Sequence[str]
+    ) -> list["Answer | None"]:
         """Return what the memory answers to texts: nothing for those that it leaves to the classifier.
 
         Args:

@@ -123,7 +123,14 @@ def test_all_workers_and_copies_remember() -> None:
 def test_mistakes_are_sentences_and_change_nothing(tmp_path: Path) -> None:
     classifier = lessons(RETVEC)
     before = classifier.memory.to_bytes()
-    for text, label in (("", "pets"), ("\u200b", "pets"), ("cat", ""), ("cat", "a\nb"), ("cat", "x" * 256), ("cat", "\ud800")):
+    for text, label in (
+        ("", "pets"),
+        ("\u200b", "pets"),
+        ("cat", ""),
+        ("cat", "a\nb"),
+        ("cat", "x" * 256),
+        ("cat", "\ud800"),
+    ):
         with pytest.raises(rl.RetvecLiteError, match=r"\.$"):
             classifier.teach(text, label)
     with pytest.raises(rl.RetvecLiteError, match="was not taught"):
@@ -176,7 +183,10 @@ def test_the_commands(main: Main, tmp_path: Path) -> None:
     found = json.loads(main("classify", model, "feed the cat at noon", "--json", "--memory", memory)[1])
     assert found["taught"] == "feed the cat at noon"
     assert "taught" not in json.loads(main("classify", model, "play music", "--json", "--memory", memory)[1])
-    assert main("teach", model, "feed the cat at noon", "--forget", "--memory", memory)[:2] == (0, f"{memory}: 0 texts\n")
+    assert main("teach", model, "feed the cat at noon", "--forget", "--memory", memory)[:2] == (
+        0,
+        f"{memory}: 0 texts\n",
+    )
     saved = Path(memory).read_bytes()
     for arguments in (("a", "--forget"), ("a",), ("a", "b", "--forget"), ("", "b")):
         code, out, errors = main("teach", model, *arguments, "--memory", memory)

@@ -9,9 +9,29 @@ from hostile_files import NUMBERS, mended
 
 from retvec_lite.runtime.memory import MOST_BYTES
 
-_TEXTS: Final = ("feed the cat", "walk the dog", "чай", "我的包裹", "x" * MOST_BYTES, "é" * (MOST_BYTES // 2), "a\nb", "\u200b", "&amp;")
+_TEXTS: Final = (
+    "feed the cat",
+    "walk the dog",
+    "чай",
+    "我的包裹",
+    "x" * MOST_BYTES,
+    "é" * (MOST_BYTES // 2),
+    "a\nb",
+    "\u200b",
+    "&amp;",
+)
 _LABELS: Final = ("pets", "plants", "x" * (MOST_BYTES - 1), "7", "мяу", "taught")
-_WRONG: Final = (b"", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"a\nb", b"\x7f", b"y" * MOST_BYTES, b"y" * (MOST_BYTES + 1), b"z" * 5000)
+_WRONG: Final = (
+    b"",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\xf0\x9f\x98",
+    b"a\nb",
+    b"\x7f",
+    b"y" * MOST_BYTES,
+    b"y" * (MOST_BYTES + 1),
+    b"z" * 5000,
+)
 """What no text, no label, or neither may be."""
 
 Pairs = list[tuple[bytes, bytes]]
@@ -78,7 +98,12 @@ def _no_end(draw: random.Random) -> bytes:
 
 def _many(draw: random.Random) -> bytes:
     """More texts than there is room for, in few bytes."""
-    return written([(b"t%d" % number, b"l%d" % (number % draw.choice((1, 5, 999)))) for number in range(draw.choice((12, 13, 29, 300)))])
+    return written(
+        [
+            (b"t%d" % number, b"l%d" % (number % draw.choice((1, 5, 999))))
+            for number in range(draw.choice((12, 13, 29, 300)))
+        ]
+    )
 
 
 def _anywhere(draw: random.Random) -> bytes:
