@@ -30,7 +30,7 @@ _MOST_NAMES: Final = 256
 
 _OWN, _NEARNESS, _UNNAMED, _CLOSER, _DOUBT, _AROUND = 0.5, 4.0, 0.35, 0.8, 0.025, 0.2
 _CLOSE, _STEEP, _SAME, _LEAST = 0.415, 15.0, 0.995, 1e-6
-"""The rule's numbers, chosen on validation texts (benchmarks/experiments/teaching.py).
+"""The rule's numbers, chosen on held-out training texts of Banking77, CLINC150 and MASSIVE.
 
 A text is close to a taught one by the cosine of its vector with that of the taught text and its label's mean, `_OWN` to 1. Closer than the
 names of the classifier's labels are by `_CLOSER`, and by `_CLOSE` beyond what speaks for the classifier: `_DOUBT` times the log of how much
