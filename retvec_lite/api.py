@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
+from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
@@ -30,7 +31,7 @@ from retvec_lite.model.weight_files import Embedding, TrainedModel, load_trained
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import OWNED_FILES, SAVED_FILES
-from retvec_lite.training.request import REJECT_AT, is_made_from, read_request
+from retvec_lite.training.request import REJECT_AT, Request, is_made_from, read_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -40,6 +41,8 @@ ValidationData = Dataset | tuple[Sequence[str], Sequence[Any]] | str | os.PathLi
 
 _ROOM: Final = 8_000_000
 """Bytes of the largest classifier with its report."""
+_ROOM_A_CHARACTER: Final = {"texts": 2, "vectors": 60, "nothing": 0}
+"""Bytes, about, that what is kept takes for each character of the texts."""
 
 
 @checked
@@ -62,6 +65,8 @@ def train(
     reject_at: float = REJECT_AT,
     unknown_label: str | None = None,
     seed: int = 0,
+    start_from: str | os.PathLike[str] | Classifier | None = None,
+    keep: Literal["texts", "vectors", "nothing"] = "texts",
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
@@ -97,6 +102,10 @@ def train(
         reject_at: share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more.
         unknown_label: label in the data of the texts that belong to no other label: never an answer.
         seed: seed of everything random.
+        start_from: trained folder that learns from these texts as well, in seconds, as `Classifier.learn` does; all it chose stays, so no
+            other option but `out` and `force` goes with it.
+        keep: what the classifier keeps to go on learning: the texts, vectors (what its linear part reads of them, which is no
+            encryption), or nothing. Exported files have none of it.
         out: folder for the trained classifier, checked before the training begins. One that this release made from the same texts, labels
             and options is left as it is, and loaded.
         force: replace an earlier classifier in that folder.
@@ -116,7 +125,9 @@ def train(
         ('alarm', 'delivery')
     """
     given = locals()
-    earlier = _saved(out)
+    if start_from is not None:
+        return _go_on(given)
+    earlier = _saved(out, keep)
     if out is not None and earlier is None:
         refuse_existing_folder(out, force)
     request = read_request(given)
@@ -124,24 +135,56 @@ def train(
         if earlier and is_made_from(earlier, request):
             with watched(progress) as report:
                 report(f"Nothing changed: {os.fspath(out)} was made from these data and options.", 0, 0)
-            return Classifier(earlier)
+            return Classifier(earlier).keeping(Path(out))
         refuse_existing_folder(out, force)
-        require_room(out, _ROOM)
-    from retvec_lite.training.train import fit_classifier
+        require_room(out, _ROOM + _ROOM_A_CHARACTER[keep] * sum(map(len, request.training.texts)))
 
     with watched(progress) as report:
         if out is None:
-            return Classifier(*fit_classifier(request, progress=report))
+            return _fitted(request, keep, report)
         # Opened before the training: a place that cannot be written must not cost a result.
         with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
-            classifier = Classifier(*fit_classifier(request, progress=report))
+            classifier = _fitted(request, keep, report)
             classifier.write(place)
         return classifier
 
 
-def _saved(folder: str | os.PathLike[str] | None) -> TrainedModel | None:
+def _fitted(request: Request, keep: str, progress: Progress) -> Classifier:
+    """Return a classifier that keeps what it was asked to."""
+    from retvec_lite.training.train import fit_classifier
+
+    classifier = Classifier(*fit_classifier(request, progress=progress))
+    if keep == "vectors":
+        from retvec_lite.training.learning import read_vectors
+
+        return classifier.keeping(read_vectors(classifier.model, request.training))
+    return classifier.keeping(request.training if keep == "texts" else None)
+
+
+def _go_on(given: Mapping[str, Any]) -> Classifier:
+    """Return what `Classifier.learn` makes of the arguments of `train`.
+
+    Raises:
+        RetvecLiteError: for an option that cannot change, and as `Classifier.learn`.
+    """
+    taken = ("data", "labels", "start_from", "out", "force", "progress")
+    for name, parameter in inspect.signature(train).parameters.items():
+        is_own = name in given and name not in taken
+        if is_own and not (given[name] is parameter.default or given[name] == parameter.default):
+            raise RetvecLiteError(
+                f"{name} cannot change when a classifier goes on learning: leave it out, or train anew on all texts, without start_from."
+            )
+    source = given["start_from"]
+    classifier = source if isinstance(source, Classifier) else load(source)
+    place = {name: given[name] for name in ("out", "force", "progress")}
+    return classifier.learn(given["data"], given["labels"], **place, **given["reading"])
+
+
+def _saved(folder: str | os.PathLike[str] | None, keep: str) -> TrainedModel | None:
     """Return the classifier in a folder with all that a training writes; None where there is none, or a damaged one."""
-    if folder is None or not all((Path(folder) / name).is_file() for name in SAVED_FILES):
+    kept = {name for name in (TEXTS_NAME, VECTORS_NAME) if folder is not None and (Path(folder) / name).is_file()}
+    wanted = {"texts": {TEXTS_NAME}, "vectors": {VECTORS_NAME}, "nothing": set[str]()}[keep]
+    if folder is None or kept != wanted or not all((Path(folder) / name).is_file() for name in SAVED_FILES):
         return None
     with contextlib.suppress(RetvecLiteError):
         return load_trained_model(folder)
@@ -258,4 +301,4 @@ def load(
     source = load_trained_model(place) if is_trained else read_artifact(place)
     return Classifier(
         source, num_threads=num_threads, runtime=runtime, workers=workers, isolated=isolated, languages=languages
-    )
+    ).keeping(place if is_trained else None)

@@ -21,6 +21,7 @@ from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.learning import Learning
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED, Explanation, Prediction, Runner, explain
@@ -28,11 +29,11 @@ from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
 from retvec_lite.teaching import Taught
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.trained import Trained, summary
+from retvec_lite.trained import summary
 from retvec_lite.windows import read_limit
 
 
-class Classifier(Taught, Trained):
+class Classifier(Taught, Learning):
     """Classifies texts. `train` and `load` make one.
 
     A trained one answers as its `.retvec` with int8 weights does, which the C engine runs, built in memory: what is measured is what a phone
@@ -86,15 +87,15 @@ class Classifier(Taught, Trained):
 
     def __getstate__(self) -> dict[str, Any]:
         # Engines belong to their process. The file goes along: it need not exist elsewhere, and a trained one is not built again.
-        # Held-out texts stay here: other processes answer, and need none of them.
+        # Texts stay here: other processes answer, and need none of them.
         state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
-        return {**state, "held_out": None}
+        return {**state, "held_out": None, "_kept": None}
 
     def like(self, model: TrainedModel) -> "Classifier":
         """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
         threads, runtime, workers, isolated, languages = self._options
         options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
-        return Classifier(model, self.validation, self.held_out, num_threads=threads, **options)
+        return Classifier(model, self.validation, self.held_out, num_threads=threads, **options).keeping(self._kept)
 
     @functools.cached_property
     def _file(self) -> Artifact | None:

@@ -2,27 +2,25 @@
 
 import dataclasses
 import os
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from retvec_lite.api import load
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.calibration import unknown_rows
-from retvec_lite.data.comparison import Answer, Comparison, check_csv, compare_answers
+from retvec_lite.data.comparison import Comparison, check_csv, compare_answers
 from retvec_lite.data.dataset import READING, ReadingOptions, as_dataset, read_dataset
 from retvec_lite.data.scores import check_data
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable
+from retvec_lite.learning import answers_of
 from retvec_lite.runtime.interpreters import silent_standard_error
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_CHUNK: Final = 512
-"""Texts between two reports of progress."""
 
 
 @checked
@@ -99,7 +97,7 @@ def compare(
     check_data(dataset, sorted(known[0] | known[1]), none, several, ("Neither classifier knows", "they know"))
     with watched(progress) as report:
         answers = [
-            _answers(found, dataset.texts, reject or several, none, f"{which} classifier", report)
+            answers_of(found, dataset.texts, none, f"{which} classifier", report, reject=reject or several)
             for found, which in zip(classifiers, ("old", "new"), strict=True)
         ]
     comparison = dataclasses.replace(
@@ -129,17 +127,3 @@ def _loaded(given: str | os.PathLike[str] | Classifier, which: str, runtime: str
 def _name_of(given: str | os.PathLike[str] | Classifier, runtime: str | None) -> str:
     name = repr(given) if isinstance(given, Classifier) else os.fspath(given)
     return name if runtime is None else f"{name} on {runtime}"
-
-
-def _answers(
-    classifier: Classifier, texts: Sequence[str], reject: bool, none: Container[str], what: str, progress: Progress
-) -> list[Answer]:
-    """Return what a classifier answers; a label that means `none` of the others is no label."""
-    several, found = classifier.decision.multi_label, []
-    for done, predictions in enumerate(classifier.predict_many(texts, None if several else 1, reject=reject), 1):
-        labels = [label for label, _ in predictions if label is not None and label not in none]
-        probability = min((probability for _, probability in predictions), default=None)
-        found.append(Answer(tuple(sorted(labels)), probability))
-        if not done % _CHUNK or done == len(texts):
-            progress(what, done, len(texts))
-    return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from retvec_lite.arguments import checked, takes
 from retvec_lite.data.dataset import READING, ReadingOptions, read_dataset
 from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
@@ -43,7 +44,7 @@ PAGE_NAME: Final = "report.html"
 SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME, PAGE_NAME)
 """What `Trained.save` writes; the page right after a training only."""
 
-OWNED_FILES: Final = (*SAVED_FILES, "training.json", "labels.txt")
+OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME, "training.json", "labels.txt")
 """All that `force` may replace: earlier releases wrote more."""
 
 

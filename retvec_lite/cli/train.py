@@ -43,11 +43,11 @@ def run_train(args: argparse.Namespace) -> int:
     if args.head != RnnHead.name:
         run_small_operations_side_by_side()
     classifier = train(data=files[0] if len(files) == 1 else list(map(Path, files)), progress=True, **options)
-    print(classifier)
+    print(classifier.lesson or classifier)
     if plot:
         classifier.plot_learning_curve(plot, force=args.force)
     # What was held out is known right after a training alone.
-    done = "Written to" if classifier.held_out else "Nothing changed in"
+    done = "Written to" if classifier.held_out or classifier.lesson else "Nothing changed in"
     print(
         f"{done} {args.out}. All of it with pictures: {args.out}/report.html. Export it: retvec-lite export {args.out} --out dist"
     )

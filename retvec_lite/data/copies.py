@@ -152,10 +152,15 @@ def count_independent(groups: Groups) -> float:
 
 
 def read_words(texts: Sequence[str]) -> list[Words]:
-    """Return the words of each text that decide whether it is a copy: without case and punctuation, numbers as 0."""
+    """Return the words of each text that decide whether it is a copy: without case and punctuation, numbers as 0 if there are enough others."""
+    return [_without_numbers(words) for words in written_words(texts)]
+
+
+def written_words(texts: Sequence[str]) -> list[Words]:
+    """Return the words of each text without case and punctuation; a text without words is one."""
     plain = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
     table = {ord(character): _written(character) for character in set().union(*plain)}
-    return [_words(text, text.translate(table).split()) for text in plain]
+    return [tuple(text.translate(table).split()) or (text.strip(),) for text in plain]
 
 
 def _written(character: str) -> str:
@@ -168,10 +173,9 @@ def _written(character: str) -> str:
     return f" {character} " if is_word else character
 
 
-def _words(text: str, words: list[str]) -> Words:
-    """Return words with numbers as 0, if there are enough others; a text without words is one."""
-    folded = [_DIGITS.sub("0", word) for word in words]
-    return tuple(folded if sum(word != "0" for word in folded) >= _FEWEST else words or [text.strip()])
+def _without_numbers(words: Words) -> Words:
+    folded = tuple(_DIGITS.sub("0", word) for word in words)
+    return folded if sum(word != "0" for word in folded) >= _FEWEST else words
 
 
 def _root(union: list[int], place: int) -> int:

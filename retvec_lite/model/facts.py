@@ -50,6 +50,29 @@ _MEANING: Final = structured(
     }
 )
 
+_LINEAR: Final = {
+    "softmax": FLAG,
+    "clean": FLAG,
+    "names": listed(TEXT),
+    "shift": Kind("a number", lambda value: type(value) is float),
+}
+_SETTINGS: Final = {
+    "copies": COUNT,
+    "linear_copies": COUNT,
+    "typo_rate": SHARE,
+    "seed": COUNT,
+    "class_weights": either(TEXT, mapped(number(0))),
+}
+_LESSON: Final = {
+    "data": TEXT,
+    "learned_on": TEXT,
+    "data_hash_before": TEXT,
+    "added": COUNT,
+    "corrected": COUNT,
+    "new_labels": listed(TEXT),
+    "right_before": SHARE,
+}
+
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
     "baseline": either(SHARE, NOTHING),
@@ -62,12 +85,15 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "data_hash": TEXT,
     "epochs": either(COUNT, NOTHING),
     "estimated_bytes": mapped(COUNT),
+    "factors": mapped(number(0)),
     "fine_tuned_embedding": FLAG,
     "folds": COUNT,
     "largest_label": either(SHARE, NOTHING),
     "learning_curve": either(listed(_POINT), NOTHING),
     "max_kb": COUNT,
     "leaked": COUNT,
+    "learned": listed(structured(_LESSON, _LESSON, "an object of what was learned since the training")),
+    "linear": structured(_LINEAR, _LINEAR, "an object of how the linear part was fitted"),
     "meaning": Kind(
         "what a training says of what words mean",
         lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
@@ -79,6 +105,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "rates": listed(_RATE),
     "right_answers": number(0),
     "sentences": FLAG,
+    "settings": structured(_SETTINGS),
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,
     "texts_in_windows": SHARE,

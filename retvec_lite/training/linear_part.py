@@ -6,7 +6,7 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from retvec_lite.training.linear_model import (
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import FEW, MANY, Fit, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.plan import FEW, MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
 """What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
@@ -47,7 +47,7 @@ _LONG: Final = 30
 NAME_WEIGHT: Final = 3.0
 """How much the name of a label counts beside its texts, chosen on validation texts with 5 and 10 texts a label."""
 
-_TRANSLATED_SHARE: Final = 0.5
+TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
 
 _SHARES: Final = (0.25, 0.5)
@@ -96,6 +96,8 @@ class LinearPart:
     few: bool
     curve: list[tuple[int, float]]
     _read: _Read
+    _reads_clean: bool
+    _telling: Rows
 
     def __init__(
         self, plan: Plan, vectors: Callable[[Ints], Floats] | None = None, progress: Progress = silent
@@ -118,6 +120,12 @@ class LinearPart:
     def is_softmax(self) -> bool:
         """Whether it is fitted by softmax regression: few texts of which it reads more than n-grams."""
         return self.few and (self._sentences or self._meaning is not None)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """How it was fitted, for `learning`: by softmax regression; to the texts as they are, too; to the names of which labels."""
+        names = [self._data.labels[self._data.names.targets[name]] for name in self._telling]
+        return {"softmax": self.is_softmax, "clean": self._reads_clean, "names": names}
 
     def learn(self) -> HeldOutLogits:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -151,7 +159,7 @@ class LinearPart:
     def choose(self, kind: Kind) -> None:
         """Read n-grams of a kind in the texts and their copies; of many long texts, in copies alone: most of their words are as they were."""
         data, settings = self._data, self._settings
-        shares = (1.0, _TRANSLATED_SHARE) if data.is_translated else (1.0,)
+        shares = (1.0, TRANSLATED_SHARE) if data.is_translated else (1.0,)
         used = zip(
             data.mistyped[: settings.linear_copies * len(shares)],
             data.examples.copies,
@@ -159,7 +167,8 @@ class LinearPart:
             strict=False,
         )
         copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
-        if not (self._is_long and len(data.clean) >= MANY and copies):
+        self._reads_clean = not (self._is_long and len(data.clean) >= MANY and copies)
+        if self._reads_clean:
             copies = [(data.clean, data.clean_ids, 1.0), *copies]
         texts = [*(texts for texts, _, _ in copies), *data.held_out_texts.values(), data.names.texts]
         ids = [*(ids for _, ids, _ in copies), *data.held_out.ids.values(), data.name_ids]
@@ -237,7 +246,7 @@ class LinearPart:
     def _solve(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
         read, data, settings = self._read, self._data, self._settings
-        telling = self._telling_names(rows)
+        telling = self._telling = self._telling_names(rows)
         names = [read.names[telling]] if read.names and len(telling) else []
         features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out, *names])
         targets = np.concatenate(
@@ -245,22 +254,17 @@ class LinearPart:
             + [data.held_out.truth] * len(held_out)
             + [data.names.targets[telling]] * len(names)
         )
-        weights = class_weights(settings.class_weights, targets, data.labels)
-        model = fit_linear(
+        model = solve(
             features,
             targets,
-            len(data.labels),
-            weights=weights,
-            text_weights=self._text_weights(rows, held_out, names),
-            seed=settings.seed,
+            self._text_weights(rows, held_out, names),
+            data.labels,
+            settings,
+            read.config,
             softmax=self.is_softmax,
-            weighing=RARE if self._rare_lead else USUAL,
-            vectors=SENTENCES if self._sentences else MEANS,
+            several=data.scheme.multi_label,
+            sentences=self._sentences,
         )
-        if read.config.codebooks:
-            totals = features.counts.totals()
-            squeezed = squeeze(model.weights, totals, read.config.codebooks, seed=settings.seed)
-            model = dataclasses.replace(model, weights=squeezed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
@@ -299,13 +303,6 @@ class LinearPart:
 
         return held_out_logits(self._data, fit, self.logits, rates)
 
-    @property
-    def _rare_lead(self) -> bool:
-        """Whether rare n-grams count more: where they share no bucket with frequent ones, and topics rather than intents are told apart."""
-        data = self._data
-        is_usual = self.is_softmax or data.scheme.multi_label or len(data.labels) > _FEW_LABELS
-        return self.config.codebooks > 0 and not is_usual
-
     def _likely_kinds(self) -> tuple[Kind, ...]:
         """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
         if len(self._data.labels) > _FEW_LABELS:
@@ -319,3 +316,50 @@ class LinearPart:
 
     def _mean(self, measure: Callable[[Floats, Ints], float], logits: Mapping[float, Floats]) -> float:
         return float(np.mean([measure(found, self._data.held_out.truth) for found in logits.values()]))
+
+
+def solve(
+    features: Features,
+    targets: Ints,
+    text_weights: Floats,
+    labels: Sequence[str],
+    settings: FitSettings,
+    config: NgramConfig,
+    *,
+    softmax: bool,
+    several: bool,
+    sentences: bool,
+    start: LinearModel | None = None,
+) -> LinearModel:
+    """Solve the linear part for what was read of texts, in the form in which it is exported.
+
+    Args:
+        features: what was read; with codebooks, it counts hashes.
+        targets: see `LabelScheme.targets`.
+        text_weights: how much each text counts, float32 `[texts]`.
+        labels: all labels.
+        settings: those of the training.
+        config: which n-grams were read.
+        softmax: whether by softmax regression.
+        several: whether a text may have several labels.
+        sentences: whether the vectors are of the sentence network.
+        start: where the softmax regression starts.
+    """
+    # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
+    rare = config.codebooks > 0 and not (softmax or several or len(labels) > _FEW_LABELS)
+    model = fit_linear(
+        features,
+        targets,
+        len(labels),
+        weights=class_weights(settings.class_weights, targets, labels),
+        text_weights=text_weights,
+        seed=settings.seed,
+        softmax=softmax,
+        weighing=RARE if rare else USUAL,
+        vectors=SENTENCES if sentences else MEANS,
+        start=start,
+    )
+    if config.codebooks:
+        squeezed = squeeze(model.weights, features.counts.totals(), config.codebooks, seed=settings.seed)
+        model = dataclasses.replace(model, weights=squeezed)
+    return model

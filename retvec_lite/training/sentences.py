@@ -27,7 +27,7 @@ class SentenceReader:
         network: its weights.
         head: that of the classifier, which says how many directions.
         words: all words by id, int32 `[distinct words, word_length]`; row 0 is the empty word.
-        ids: word ids of the texts to learn from, int32 `[texts, max_words]`.
+        ids: word ids of the texts to learn from, int32 `[texts, max_words]`; None to keep the network's own directions.
         progress: told of "embedding words".
 
     Attributes:
@@ -35,7 +35,7 @@ class SentenceReader:
     """
 
     def __init__(
-        self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints, progress: Progress = silent
+        self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints | None, progress: Progress = silent
     ) -> None:
         self._network = network
         self._hidden = np.empty((len(words), network.head.hidden), np.float32)
@@ -47,6 +47,8 @@ class SentenceReader:
             self._hidden[start : start + len(values)] = _gelu(self._dense(values, "head/word"))
             progress("embedding words", start + len(values), len(words))
         self.layer = {"head/vector/kernel": network.kernel, "head/vector/bias": network.bias}
+        if ids is None:
+            return
         said = self.vectors(ids)
         mean = said.mean(axis=0)
         products = ((said - mean).T @ (said - mean) / max(len(said), 1)).astype(np.float64)

@@ -111,6 +111,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         "best_epoch": whole.best if whole else 0,
         "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
         "sentences": plan.sentences is not None,
+        **({"linear": linear.facts | {"shift": shift}} if linear else {}),
     }
     return Stack(together, weights, linear, facts)
 

@@ -1,0 +1,131 @@
+"""The texts that a trained folder keeps, so that its classifier can go on learning, and how newer ones join them.
+
+A file of JSON lines, which a person can read, and `read_dataset` as well. What is learned is told apart by what is written, numbers
+included: copies in the wider sense of `data.copies` may well have two labels.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.data.copies import written_words
+from retvec_lite.data.dataset import Dataset, as_dataset
+from retvec_lite.data.labels import join_labels
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.json_text import TEXT, check_fields, listed, number, parse_json
+
+TEXTS_NAME: Final = "texts.jsonl"
+VECTORS_NAME: Final = "vectors.safetensors"
+"""Where a trained folder keeps the texts, or what is read of them (`training.kept_vectors`)."""
+
+Keys = npt.NDArray[np.uint64]
+"""What tells texts apart, uint64 `[texts]`."""
+
+
+class Joined(NamedTuple):
+    """What newer texts change.
+
+    Attributes:
+        stay: places of the older texts that stay as they are.
+        new: places of the newer texts that are learned.
+        corrected: how many of these have another label than an older text.
+        repeated: how many newer texts were there already, or come again later on.
+    """
+
+    stay: list[int]
+    new: list[int]
+    corrected: int
+    repeated: int
+
+
+def text_keys(texts: Sequence[str]) -> Keys:
+    """Return a hash of the words of each text: the same where only case, punctuation and spaces differ.
+
+    Example:
+        >>> from retvec_lite.data.kept import text_keys
+        >>> first, second, third = text_keys(["Wake me at 6!", "wake me at 6", "wake me at 7"]).tolist()
+        >>> first == second, first == third
+        (True, False)
+    """
+    joined = (" ".join(words).encode("utf-8", "surrogatepass") for words in written_words(texts))
+    return np.frombuffer(b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in joined), np.uint64)
+
+
+def join(keys: Keys, labels: Sequence[str], new_keys: Keys, new_labels: Sequence[str]) -> Joined:
+    """Find out what newer texts change: where a text has another label, the newer label counts, and the last one of all."""
+    last = {key: place for place, key in enumerate(new_keys.tolist())}
+    known, corrected, stay = set[int](), set[int](), list[int]()
+    for place, (key, label) in enumerate(zip(keys.tolist(), labels, strict=True)):
+        is_same = key not in last or label == new_labels[last[key]]
+        if is_same:
+            stay.append(place)
+        (known if is_same else corrected).add(key)
+    new = [place for key, place in last.items() if key not in known]
+    # A text that had two labels keeps its row with the right one.
+    found = len(corrected & last.keys())
+    return Joined(stay, new, found, len(new_keys) - len(new) - len(corrected & known))
+
+
+def texts_bytes(dataset: Dataset) -> bytes:
+    """Return the content of the file: a line for each text, with its label, and its weight if they have any."""
+    weights: Sequence[float | None] = dataset.weights or [None] * len(dataset)
+    rows = zip(dataset.texts, dataset.label_sets if dataset.multi_label else dataset.labels, weights, strict=True)
+    lines = [
+        _line({"text": _whole(text), "label": label} | ({} if weight is None else {"weight": weight}))
+        for text, label, weight in rows
+    ]
+    return b"".join(lines)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _whole(text: str) -> str:
+    """Return a text with U+FFFD for each half of a character, which no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def read_texts_file(path: Path, multi_label: bool) -> Dataset:
+    """Read the file; rows may have been removed from it by hand.
+
+    Raises:
+        RetvecLiteError: for a file that cannot be read, or a line that `texts_bytes` would not write.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error
+    rows = [_row(line, f"{path}, line {number}", multi_label) for number, line in enumerate(lines, 1) if line.strip()]
+    texts, labels, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    weights = tuple(weight for weight in weights if weight is not None)
+    try:
+        return as_dataset(Dataset(texts, labels, path, multi_label, weights=weights))
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"{path} is damaged: {error}") from error
+
+
+def _row(line: bytes, place: str, multi_label: bool) -> tuple[str, str, float | None]:
+    """Return text, label and weight of a line."""
+    row = parse_json(line, place)
+    try:
+        check_fields(row, {"text": TEXT, "label": listed(TEXT) if multi_label else TEXT, "weight": number(0)})
+        return row["text"], join_labels(row["label"]) if multi_label else row["label"], row.get("weight")
+    except (RetvecLiteError, KeyError, AttributeError, TypeError) as error:
+        raise RetvecLiteError(f"{place} has no text and label as a training writes them. Remove the line.") from error
+
+
+def joined_texts(kept: Dataset, new: Dataset, found: Joined) -> Dataset:
+    """Return the older texts that stay, and behind them the newer ones, each of which counts as much as an older one on average."""
+    old = kept.select(found.stay)
+    more = new.select(found.new)
+    weights = (*old.weights, *[float(np.mean(kept.weights))] * len(more)) if kept.weights else ()
+    return replace(
+        kept, texts=(*old.texts, *more.texts), labels=(*old.labels, *more.labels), weights=weights, rows=(), left_out=()
+    )

@@ -1,0 +1,332 @@
+"""Learning from more texts, from a trained classifier on: what its texts chose stays, and its linear part is fitted once to all of them.
+
+What stays: which n-grams are read and what words mean, the directions of sentence vectors, a network, how much each part counts, and, but
+for new labels, thresholds. The texts that were there are kept as they are (`data.kept`) or as what is read of them (`Vectors`).
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.kept import Joined, join, joined_texts, text_keys
+from retvec_lite.data.origin import data_hash, today
+from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.file_sizes import USUAL_KB
+from retvec_lite.model.heads import LinearHead, PoolHead
+from retvec_lite.model.meaning_file import language_file
+from retvec_lite.model.sentence_network import SentenceNetwork
+from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import CODES, PRIME
+from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.budget import Budget
+from retvec_lite.training.examples import augmented_copies
+from retvec_lite.training.kept_vectors import Vectors, joined_features
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, names_of
+from retvec_lite.training.languages import Translation, common_words
+from retvec_lite.training.linear_features import Features, count_ngrams, fold_counts, mean_vectors
+from retvec_lite.training.linear_model import SENTENCES, LinearModel, codebooks_in
+from retvec_lite.training.linear_part import NAME_WEIGHT, TRANSLATED_SHARE, solve
+from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.plan import FitSettings
+from retvec_lite.training.reading import TextReader
+from retvec_lite.training.sentences import SentenceReader
+from retvec_lite.training.stacking import LINEAR
+
+_NEARLY_THE_SAME: Final = 0.5
+"""Share of new texts up to which the solution that was there is a good start."""
+
+Kept = Dataset | Vectors
+
+
+def changes(kept: Kept, new: Dataset) -> Joined:
+    """Return what newer texts change."""
+    keys = text_keys(kept.texts) if isinstance(kept, Dataset) else kept.keys
+    return join(keys, kept.labels, text_keys(new.texts), new.labels)
+
+
+def learn(
+    model: TrainedModel, kept: Kept, new: Dataset, found: Joined, right_before: float, progress: Progress = silent
+) -> tuple[TrainedModel, Kept]:
+    """Learn from labelled texts, and from what was kept of those before; return the classifier, and what to keep of all.
+
+    Args:
+        model: the earlier classifier.
+        kept: what was kept of its texts.
+        new: newer texts, with one label each if the classifier gives one.
+        found: what they change, at least one text.
+        right_before: share of these texts that the earlier classifier gets right, for the report.
+        progress: told of "encoding texts", "embedding words" and "fitting n-grams".
+
+    Raises:
+        RetvecLiteError: for a classifier without n-grams, or new labels that it has no room for.
+    """
+    texts = new.select(found.new)
+    labels = tuple(sorted({*model.labels, *texts.classes}))
+    settings, wider = _settings(model, labels), _with_labels(model, labels)
+    if isinstance(kept, Dataset):
+        kept = joined_texts(kept, new, found)
+        read = read_vectors(wider, kept, progress)
+    else:
+        kept = read = kept.select(found.stay).with_more(read_vectors(wider, texts, progress))
+    is_near = labels == model.labels and len(found.new) <= _NEARLY_THE_SAME * len(found.stay)
+    linear = _fit(wider, read, settings, model.labels, start=is_near, progress=progress)
+    lesson = {
+        "data": new.path.name or new.path.resolve().name,
+        "learned_on": today(),
+        "data_hash_before": model.training.get("data_hash", ""),
+        "added": len(found.new) - found.corrected,
+        "corrected": found.corrected,
+        "new_labels": sorted(set(labels) - set(model.labels)),
+        "right_before": right_before,
+    }
+    counts = read.targets.sum(axis=0) if model.multi_label else np.bincount(read.targets, minlength=len(labels))
+    facts = {
+        **model.training,
+        "data_hash": _hash_of_both(model, texts),
+        "training_texts": len(read),
+        "smallest_label": [labels[counts.argmin()], int(counts.min())],
+        "learned": [*model.training.get("learned", ()), lesson],
+    }
+    weights = {name: value for name, value in wider.weights.items() if not name.startswith("ngrams/")} | linear.weights
+    weights["ngrams/bias"] = weights["ngrams/bias"] + np.float32(facts["linear"]["shift"])
+    decision = _decision(model, labels, counts, texts)
+    return dataclasses.replace(wider, weights=weights, decision=decision, training=facts), kept
+
+
+def _hash_of_both(model: TrainedModel, texts: Dataset) -> str:
+    """Return 16 hexadecimal digits for the data of a classifier and texts that it learned since."""
+    return hashlib.sha256(f"{model.training.get('data_hash')} {data_hash(texts)}".encode()).hexdigest()[:16]
+
+
+def _settings(model: TrainedModel, labels: Sequence[str]) -> FitSettings:
+    """Return the settings of the training; raises RetvecLiteError where they leave something open."""
+    facts = model.training
+    if model.ngrams is None or "linear" not in facts:
+        raise RetvecLiteError(
+            "This classifier was trained without n-grams, which alone can go on learning: train it again on all texts."
+        )
+    try:
+        settings = FitSettings(**facts["settings"])
+    except (KeyError, TypeError) as error:
+        raise RetvecLiteError(f"This classifier does not tell how it was trained: {error}. Train it again.") from error
+    weights = settings.class_weights
+    if not isinstance(weights, str) and (missing := sorted(set(labels) - weights.keys())):
+        raise RetvecLiteError(
+            f"The class weights of the training name no {missing[0]!r}: train again on all texts, with a weight for it."
+        )
+    return settings
+
+
+def _with_labels(model: TrainedModel, labels: tuple[str, ...]) -> TrainedModel:
+    """Return a classifier with more labels, of which its network knows nothing yet, and as many n-grams as fit beside them.
+
+    Raises:
+        RetvecLiteError: where nothing fits into the kilobytes of the training.
+    """
+    if labels == model.labels:
+        return model
+    ngrams, weights = model.ngrams, dict(model.weights)
+    assert ngrams is not None
+    places = [labels.index(label) for label in model.labels]
+    for name in ("head/logits/kernel", "head/logits/bias"):
+        if name in weights:
+            old = weights[name]
+            wider = np.repeat(old.mean(axis=-1, keepdims=True), len(labels), axis=-1)
+            wider[..., places] = old
+            weights[name] = wider.astype(np.float32)
+    embedding = {name: value for name, value in weights.items() if name.startswith("embedding/")}
+    facts = model.training
+    decision = dataclasses.replace(model.decision, thresholds=None, shares=(0.123456789,) * len(labels), threshold=0.5)
+    kilobytes, of_ngrams = facts.get("max_kb", USUAL_KB), facts.get("options", {}).get("ngram_kb")
+    budget = Budget(labels, model.encoder, embedding, kilobytes, of_ngrams, decision)
+    buckets = budget.buckets(model.head, model.meaning)
+    if ngrams.codebooks:
+        books = min(ngrams.codebooks, codebooks_in(buckets, len(labels)))
+        ngrams = dataclasses.replace(ngrams, codebooks=books, buckets=books * CODES) if books else None
+    else:
+        ngrams = dataclasses.replace(ngrams, buckets=min(ngrams.buckets, buckets)) if buckets else None
+    if ngrams is None:
+        raise RetvecLiteError(
+            f"{len(labels):,} labels do not fit into {kilobytes:,} kB beside what this classifier knows: train again on all texts, "
+            "with a larger --max-kb (max_kb)."
+        )
+    return dataclasses.replace(model, labels=labels, weights=weights, ngrams=ngrams)
+
+
+# --- what is read of texts ---
+
+
+def read_vectors(model: TrainedModel, texts: Dataset, progress: Progress = silent) -> Vectors:
+    """Return what the linear part of a trained classifier reads of texts and of their copies."""
+    settings = _settings(model, model.labels)
+    copies, shares = _copies(model, texts, settings)
+    reader = TextReader((text for copy in copies for text in copy), model.encoder, progress)
+    features = _features(model, reader, copies, progress)
+    scheme = SEVERAL_LABELS if model.multi_label else ONE_LABEL
+    targets = scheme.targets(texts, model.labels)
+    weights = np.array(texts.weights, np.float32) if texts.weights else None
+    return Vectors(features, shares, text_keys(texts.texts), targets, model.labels, weights)
+
+
+def _copies(
+    model: TrainedModel, texts: Dataset, settings: FitSettings
+) -> tuple[list[Sequence[str]], tuple[float, ...]]:
+    """Return the texts as they are, if they are read, and their copies as in the training; and how much each counts."""
+    facts = model.training
+    meaning = facts.get("meaning", {})
+    own = meaning.get("language")
+    spoken = meaning.get("spoken") or ({own: 1.0} if own else {})
+    copies: list[Sequence[str]] = [
+        *augmented_copies(
+            texts.texts,
+            copies=settings.linear_copies,
+            typo_rate=settings.typo_rate,
+            seed=settings.seed,
+            common_words=common_words(spoken),
+        )
+    ]
+    shares = [1.0] * len(copies)
+    others = [tag for tag in meaning.get("languages", {}) if tag != own]
+    if others:
+        translated = Translation(language_file(own), [language_file(tag) for tag in others])
+        copies += translated.copies(texts.texts, len(copies), settings.seed)
+        shares += [TRANSLATED_SHARE] * len(shares)
+    kept = [(copy, share) for copy, share in zip(copies, shares, strict=True) if settings.typo_rate]
+    if facts["linear"]["clean"] or not kept:
+        kept.insert(0, (list(texts.texts), 1.0))
+    return [copy for copy, _ in kept], tuple(share for _, share in kept)
+
+
+def _features(
+    model: TrainedModel, reader: TextReader, copies: Sequence[Sequence[str]], progress: Progress = silent
+) -> list[Features]:
+    """Return what the linear part reads of texts, its n-grams as hashes."""
+    assert model.ngrams is not None
+    counts = count_ngrams(reader, copies, dataclasses.replace(model.ngrams, buckets=PRIME, codebooks=0))
+    vectors, meanings = _text_vectors(model, reader, copies, progress), _meanings(model, reader, copies)
+    return [Features(*read) for read in zip(counts, vectors, meanings, strict=True)]
+
+
+def _text_vectors(
+    model: TrainedModel, reader: TextReader, copies: Sequence[Sequence[str]], progress: Progress
+) -> list[Floats | None]:
+    """Return the vector of each text that is read beside n-grams: of the sentence network, or the mean of its words."""
+    ids = [reader.word_ids(copy) for copy in copies]
+    if isinstance(model.head, PoolHead) and model.head.vector:
+        read = _sentence_reader(model, reader, progress).vectors
+        return [read(each) for each in ids]
+    if isinstance(model.head, LinearHead):
+        from retvec_lite.training.network import embed_words
+
+        embedding = {name: value for name, value in model.weights.items() if name.startswith("embedding/")}
+        words = embed_words(reader.words, embedding, progress)
+        return [mean_vectors(each, words) for each in ids]
+    return [None] * len(copies)
+
+
+def _sentence_reader(model: TrainedModel, reader: TextReader, progress: Progress) -> SentenceReader:
+    """Return a reader by the sentence network of a trained classifier, whose last layer makes the vectors that it reads."""
+    assert isinstance(model.head, PoolHead)
+    own = ("head/vector/", "head/logits/", "ngrams/", "meaning/")
+    weights = {name: value for name, value in model.weights.items() if not name.startswith(own)}
+    kernel, bias = (model.weights[f"head/vector/{part}"] for part in ("kernel", "bias"))
+    network = SentenceNetwork(dataclasses.replace(model.head, vector=0), weights, kernel, bias, {})
+    return SentenceReader(network, model.head, reader.words, None, progress)
+
+
+def _meanings(model: TrainedModel, reader: TextReader, copies: Sequence[Sequence[str]]) -> list[Floats | None]:
+    if model.meaning is None:
+        return [None] * len(copies)
+    part = MeaningPart(model.meaning, model.weights)
+    return [part.vectors(reader, copy) for copy in copies]
+
+
+# --- the fit ---
+
+
+def _fit(
+    model: TrainedModel,
+    read: Vectors,
+    settings: FitSettings,
+    before: Sequence[str],
+    *,
+    start: bool,
+    progress: Progress,
+) -> LinearModel:
+    """Fit the linear part to everything that was read; `before` are the labels that were known."""
+    facts, ngrams = model.training["linear"], model.ngrams
+    assert ngrams is not None
+    own = np.ones(len(read), np.float32) if read.weights is None else read.weights / read.weights.mean()
+    parts, targets = list(read.copies), [read.targets] * len(read.copies)
+    weights = [np.float32(share) * own for share in read.shares]
+    # Names of labels that told something do so still; that of a new label is a text of it.
+    called = {*facts["names"], *(set(model.labels) - set(before) if facts["softmax"] else ())}
+    names = names_of(model.labels)
+    telling = [place for place, label in enumerate(names.targets) if model.labels[label] in called]
+    if telling:
+        texts = [names.texts[place] for place in telling]
+        parts += _features(model, TextReader(texts, model.encoder), [texts])
+        targets.append(names.targets[telling])
+        weights.append(np.full(len(telling), NAME_WEIGHT, np.float32))
+    progress("fitting n-grams", 0, 1)
+    is_near = start and len(model.weights["ngrams/table"]) == ngrams.buckets
+    sentences = "head/vector/kernel" in model.weights
+    factor = model.training["factors"][LINEAR]
+    features = joined_features(parts)
+    if not ngrams.codebooks:
+        features = dataclasses.replace(features, counts=fold_counts([features.counts], ngrams.buckets)[0])
+    found = solve(
+        features,
+        np.concatenate(targets),
+        np.concatenate(weights).astype(np.float32),
+        model.labels,
+        settings,
+        ngrams,
+        softmax=facts["softmax"],
+        several=model.multi_label,
+        sentences=sentences,
+        start=_linear_of(model).scaled(1 / factor) if is_near else None,
+    )
+    progress("fitting n-grams", 1, 1)
+    return found.scaled(factor)
+
+
+def _linear_of(model: TrainedModel) -> LinearModel:
+    """Return the linear part of a trained classifier."""
+    reads_vectors = isinstance(model.head, LinearHead) or "head/vector/kernel" in model.weights
+    names = ("ngrams/", "meaning/projection", *(("head/logits/",) if reads_vectors else ()))
+    weights = {name: value for name, value in model.weights.items() if name.startswith(names)}
+    return LinearModel(weights, SENTENCES)
+
+
+# --- the classifier ---
+
+
+def _decision(model: TrainedModel, labels: tuple[str, ...], counts: Ints, new: Dataset) -> Decision:
+    """Return the decision, by how many texts each label has: thresholds lie as far from chance to certainty as before; new labels get a usual one."""
+    old = model.decision
+    characters = (
+        "".join(sorted({*old.characters, *letters_and_digits(new.texts, model.encoder.contract_version)}))
+        if old.characters
+        else ""
+    )
+    if old.thresholds is not None:
+        usual = float(np.mean(old.thresholds))
+        by_label = dict(zip(model.labels, old.thresholds, strict=True))
+        return dataclasses.replace(
+            old, characters=characters, thresholds=tuple(by_label.get(label, usual) for label in labels)
+        )
+    shares = tuple(float(f"{max(share, 1e-6):.3g}") for share in counts / counts.sum())
+    threshold = old.threshold
+    if threshold is not None and len(labels) > len(model.labels) and not old.unknown_power:
+        before, now = 1 / len(model.labels), 1 / len(labels)
+        threshold = max(now + (threshold - before) * (1 - now) / (1 - before), 1e-6)
+    return dataclasses.replace(
+        old, characters=characters, shares=None if len(set(shares)) == 1 else shares, threshold=threshold
+    )
