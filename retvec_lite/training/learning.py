@@ -36,7 +36,8 @@ from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.sentences import SentenceReader
-from retvec_lite.training.stacking import LINEAR
+from retvec_lite.training.stacking import LINEAR, NETWORK
+from retvec_lite.training.wider_network import fit_columns
 
 _NEARLY_THE_SAME: Final = 0.5
 """Share of new texts up to which the solution that was there is a good start."""
@@ -74,6 +75,9 @@ def learn(
         read = read_vectors(wider, kept, progress)
     else:
         kept = read = kept.select(found.stay).with_more(read_vectors(wider, texts, progress))
+    trains = not isinstance(model.head, LinearHead) and "head/vector/kernel" not in model.weights
+    if trains and labels != model.labels:
+        wider = _with_columns(wider, model.labels, kept, settings, progress)
     is_near = labels == model.labels and len(found.new) <= _NEARLY_THE_SAME * len(found.stay)
     linear = _fit(wider, read, settings, model.labels, start=is_near, progress=progress)
     lesson = {
@@ -157,6 +161,25 @@ def _with_labels(model: TrainedModel, labels: tuple[str, ...]) -> TrainedModel:
             "with a larger --max-kb (max_kb)."
         )
     return dataclasses.replace(model, labels=labels, weights=weights, ngrams=ngrams)
+
+
+def _with_columns(
+    model: TrainedModel, before: Sequence[str], kept: Kept, settings: FitSettings, progress: Progress
+) -> TrainedModel:
+    """Return a classifier whose network knows its new labels; raises RetvecLiteError where no texts are kept to tell them from."""
+    if not isinstance(kept, Dataset):
+        raise RetvecLiteError(
+            "New labels are told from the others by texts, of which this classifier keeps vectors alone: train it again on all texts."
+        )
+    copies = [list(kept.texts), _copies(model, kept, settings)[0][-1]]
+    reader = TextReader((text for copy in copies for text in copy), model.encoder, progress)
+    scheme = SEVERAL_LABELS if model.multi_label else ONE_LABEL
+    targets = np.concatenate([scheme.targets(kept, model.labels)] * len(copies))
+    known = [model.labels.index(label) for label in before]
+    texts = [text for copy in copies for text in copy]
+    factor = model.training["factors"][NETWORK]
+    layer = fit_columns(model, known, reader, texts, targets, scheme, settings, factor, progress)
+    return dataclasses.replace(model, weights={**model.weights, **layer})
 
 
 # --- what is read of texts ---
