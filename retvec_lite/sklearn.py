@@ -24,12 +24,14 @@ _ELSEWHERE: Final = (
     "data",
     "labels",
     "sample_weight",
+    "start_from",
+    "keep",
     "out",
     "force",
     "progress",
     *(name for name in READING if name != "multi_label"),
 )
-"""Arguments of `train` that `fit` takes, or that are about files."""
+"""Arguments of `train` that `fit` takes, or that are about files and going on learning."""
 
 _SELF: Final = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _OPTIONS: Final = [

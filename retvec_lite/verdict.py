@@ -60,15 +60,22 @@ def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision)
     if not found.tested:
         return []
     if found.are_few:
-        return [f"Ship or not: nobody can say yet. {_few_texts(found)}", f"{NEXT}{_next(found)}"]
-    lines = [_ship(found), *_how_good(found), *_compared(found), *_none_of_these(found), *_weakest(found)]
+        return [f"Ship or not: nobody can say yet. {_few_texts(found)}", *_learned(found), f"{NEXT}{_next(found)}"]
+    lines = [
+        _ship(found),
+        *_learned(found),
+        *_how_good(found),
+        *_compared(found),
+        *_none_of_these(found),
+        *_weakest(found),
+    ]
     return [*lines, f"{NEXT}{_next(found)}"]
 
 
 def figures(facts: Mapping[str, Any], labels: Sequence[str]) -> list[str]:
     """Return what to expect of a classifier, and what simpler ways would reach, for those who did not train it; no label is named."""
     found = Facts(facts, labels, Decision())
-    return [*_how_good(found), *_compared(found)] if found.tested else []
+    return [*_learned(found), *_how_good(found), *_compared(found)] if found.tested else []
 
 
 # --- the lines --------------------------------------------------------------------------------------------------------
@@ -89,6 +96,17 @@ def _ship(found: Facts) -> str:
     if weak:
         return f"Not yet: less than half of the texts of {' and of '.join(weak)} are found. Otherwise, ship it if {what} enough."
     return f"Ship it if {what} enough."
+
+
+def _learned(found: Facts) -> Iterator[str]:
+    """Tell what was learned since the training that the figures are of."""
+    lessons = found.facts.get("learned", ())
+    if lessons:
+        added, corrected = (sum(lesson[what] for lesson in lessons) for what in ("added", "corrected"))
+        yield (
+            f"All figures are of the training before {added:,} new texts and {corrected:,} corrected ones were learned, the last on "
+            f"{shown(lessons[-1]['learned_on'])}; of these, the classifier before got {lessons[-1]['right_before']:.0%} right."
+        )
 
 
 def _few_texts(found: Facts) -> str:

@@ -279,7 +279,7 @@ def test_options_stand_once() -> None:
         assert theirs[name].annotation == kind and told[name] == explained[name]
         assert parameters[name] == theirs[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
     own = inspect.signature(RetvecClassifier).parameters
-    assert own.items() <= parameters.items() and len(parameters) - len(own) == 11
+    assert own.items() <= parameters.items() and len(parameters) - len(own) == 13
     with pytest.raises(TypeError, match=r"text_colum\. Did you mean text_column"):
         rl.train("starter", text_colum="text")  # type: ignore[call-arg]
 

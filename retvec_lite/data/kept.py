@@ -60,16 +60,14 @@ def text_keys(texts: Sequence[str]) -> Keys:
 def join(keys: Keys, labels: Sequence[str], new_keys: Keys, new_labels: Sequence[str]) -> Joined:
     """Find out what newer texts change: where a text has another label, the newer label counts, and the last one of all."""
     last = {key: place for place, key in enumerate(new_keys.tolist())}
-    known, corrected, stay = set[int](), set[int](), list[int]()
-    for place, (key, label) in enumerate(zip(keys.tolist(), labels, strict=True)):
-        is_same = key not in last or label == new_labels[last[key]]
-        if is_same:
-            stay.append(place)
-        (known if is_same else corrected).add(key)
-    new = [place for key, place in last.items() if key not in known]
-    # A text that had two labels keeps its row with the right one.
-    found = len(corrected & last.keys())
-    return Joined(stay, new, found, len(new_keys) - len(new) - len(corrected & known))
+    labels_of: dict[int, set[str]] = {}
+    for key, label in zip(keys.tolist(), labels, strict=True):
+        labels_of.setdefault(key, set()).add(label)
+    # A text that had two labels is one text with the newer label from then on.
+    corrected = {key for key, place in last.items() if labels_of.get(key, set()) - {new_labels[place]}}
+    new = sorted(place for key, place in last.items() if key in corrected or key not in labels_of)
+    stay = [place for place, key in enumerate(keys.tolist()) if key not in corrected]
+    return Joined(stay, new, len(corrected), len(new_keys) - len(new))
 
 
 def texts_bytes(dataset: Dataset) -> bytes:
@@ -103,7 +101,9 @@ def read_texts_file(path: Path, multi_label: bool) -> Dataset:
     except OSError as error:
         raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error
     rows = [_row(line, f"{path}, line {number}", multi_label) for number, line in enumerate(lines, 1) if line.strip()]
-    texts, labels, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    if not rows:
+        raise RetvecLiteError(f"{path} holds no texts to go on from: train again on all texts.")
+    texts, labels, weights = zip(*rows, strict=True)
     weights = tuple(weight for weight in weights if weight is not None)
     try:
         return as_dataset(Dataset(texts, labels, path, multi_label, weights=weights))

@@ -1,7 +1,7 @@
 """More labels for a network that stays as it is: columns of its last layer, fitted beside those that it has."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -48,7 +48,7 @@ def fit_columns(
     kernel, bias = model.weights[f"{LAST}/kernel"], model.weights[f"{LAST}/bias"]
     hidden = _pooled(model, reader, texts, settings, progress)
     width, new = kernel.shape[0], np.setdiff1d(np.arange(len(model.labels)), known)
-    logits = ((hidden @ kernel + bias) / factor).astype(np.float64)
+    logits: Any = ((hidden @ kernel + bias) / factor).astype(np.float64)
 
     def loss(values: Floats) -> tuple[float, Floats]:
         inner = values.reshape(width + 1, len(new))

@@ -28,7 +28,7 @@ from retvec_lite.training import train as train_module
 from retvec_lite.training.train import Outcome
 
 QUICK = ("--head", "linear", "--meaning", "none")
-FILES = ["README.md", "classifier.safetensors", "report.html", "report.json"]
+FILES = ["README.md", "classifier.safetensors", "report.html", "report.json", "texts.jsonl"]
 
 
 @pytest.fixture
