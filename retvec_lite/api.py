@@ -127,6 +127,10 @@ def train(
     given = locals()
     if start_from is not None:
         return _go_on(given)
+    if keep == "vectors" and ngram_kb == 0:
+        raise RetvecLiteError(
+            "The vectors are of n-grams: leave --ngram-kb 0 (ngram_kb) out, or keep texts or nothing."
+        )
     earlier = _saved(out, keep)
     if out is not None and earlier is None:
         refuse_existing_folder(out, force)
@@ -154,7 +158,7 @@ def _fitted(request: Request, keep: str, progress: Progress) -> Classifier:
     from retvec_lite.training.train import fit_classifier
 
     classifier = Classifier(*fit_classifier(request, progress=progress))
-    if keep == "vectors":
+    if keep == "vectors" and classifier.model.ngrams:  # without them, nothing can be learned from vectors
         from retvec_lite.training.learning import read_vectors
 
         return classifier.keeping(read_vectors(classifier.model, request.training))

@@ -19,7 +19,7 @@ TEXTS = [
     )
 ]
 LABELS = ["alarm" if text.startswith(("wake", "alarm")) else "delivery" for text in TEXTS]
-JAZZ = [f"{text} {word}" for text in ("play some", "put on a") for word in ("jazz", "rock", "song", "tune")]
+JAZZ = [f"{text} {word}" for text in ("please strum", "put on that") for word in ("jazz", "rock", "song", "tune")]
 QUICK: dict[str, Any] = {"meaning": "none", "head": "linear"}
 """Options that train in a second, by a support vector machine on n-grams and mean word vectors."""
 
@@ -90,7 +90,12 @@ def test_the_same_again_changes_nothing(trained: Path, tmp_path: Path) -> None:
 def test_it_ends_where_a_training_of_all_texts_does(softmax: Path) -> None:
     found = rl.load(softmax).learn(JAZZ, ["music"] * len(JAZZ))
     anew = rl.train([*TEXTS, *JAZZ], [*LABELS, *["music"] * len(JAZZ)])
-    texts = ["wake me at seven please", "where is the parcel of mine", "play a rock tune", "track my order again"]
+    texts = [
+        "wake me at seven please",
+        "where is the parcel of mine",
+        "please strum the rock tune",
+        "track my order again",
+    ]
     assert labels_of(found, texts) == labels_of(anew, texts) == ["alarm", "delivery", "music", "delivery"]
 
 
@@ -104,7 +109,8 @@ def test_vectors_teach_what_texts_teach(trained: Path, tmp_path: Path) -> None:
         content = (tmp_path / "vectors" / path).read_bytes()
         assert not any(text.encode() in content for text in TEXTS), "no text can be read there"
     by_vectors = rl.load(tmp_path / "vectors")
-    assert by_vectors.model.to_bytes() == by_texts.model.to_bytes()
+    for name, value in by_texts.model.weights.items():
+        assert np.array_equal(by_vectors.model.weights[name], value), "what is kept does not change the classifier"
     found, expected = (
         each.learn(*more, out=tmp_path / f"{place}") for place, each in enumerate((by_vectors, by_texts))
     )
@@ -200,6 +206,25 @@ def test_exported_files_have_nothing_of_it(softmax: Path, tmp_path: Path) -> Non
         assert not [text for text in (*TEXTS, *JAZZ) if text.encode() in content], path
     assert {path.suffix for path in (tmp_path / "dist").iterdir()}.isdisjoint({".jsonl"})
     assert not (tmp_path / "dist" / "vectors.safetensors").exists()
+
+
+def test_vectors_of_no_ngrams_are_refused_before_the_training() -> None:
+    with pytest.raises(rl.RetvecLiteError, match="The vectors are of n-grams"):
+        rl.train(TEXTS, LABELS, keep="vectors", ngram_kb=0)
+
+
+def test_a_network_alone_cannot_go_on() -> None:
+    alone = rl.train(TEXTS, LABELS, head="pool", ngram_kb=0, epochs=1)
+    with pytest.raises(rl.RetvecLiteError, match="trained without n-grams"):
+        alone.learn(JAZZ, ["music"] * len(JAZZ))
+
+
+@pytest.mark.slow
+def test_other_languages_are_not_forgotten(tmp_path: Path) -> None:
+    before = rl.train(TEXTS, LABELS, languages=["de"])
+    found = before.learn(["wake us at ten", "wake them early"], ["alarm"] * 2)
+    german = ["weck mich um sechs", "wo ist mein paket"]
+    assert labels_of(found, german) == labels_of(before, german)
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,8 @@ def run_train(args: argparse.Namespace) -> int:
         classifier.plot_learning_curve(plot, force=args.force)
     # What was held out is known right after a training alone.
     done = "Written to" if classifier.held_out or classifier.lesson else "Nothing changed in"
-    print(
-        f"{done} {args.out}. All of it with pictures: {args.out}/report.html. Export it: retvec-lite export {args.out} --out dist"
-    )
+    page = "" if classifier.lesson else f" All of it with pictures: {args.out}/report.html."
+    print(f"{done} {args.out}.{page} Export it: retvec-lite export {args.out} --out dist")
     return 0
 
 

@@ -205,25 +205,16 @@ def _copies(
     meaning = facts.get("meaning", {})
     own = meaning.get("language")
     spoken = meaning.get("spoken") or ({own: 1.0} if own else {})
-    copies: list[Sequence[str]] = [
-        *augmented_copies(
-            texts.texts,
-            copies=settings.linear_copies,
-            typo_rate=settings.typo_rate,
-            seed=settings.seed,
-            common_words=common_words(spoken),
-        )
-    ]
-    shares = [1.0] * len(copies)
-    others = [tag for tag in meaning.get("languages", {}) if tag != own]
-    if others:
-        translated = Translation(language_file(own), [language_file(tag) for tag in others])
-        copies += translated.copies(texts.texts, len(copies), settings.seed)
-        shares += [TRANSLATED_SHARE] * len(shares)
-    kept = [(copy, share) for copy, share in zip(copies, shares, strict=True) if settings.typo_rate]
-    if facts["linear"]["clean"] or not kept:
-        kept.insert(0, (list(texts.texts), 1.0))
-    return [copy for copy, _ in kept], tuple(share for _, share in kept)
+    count, rate, seed = settings.linear_copies, settings.typo_rate, settings.seed
+    mistyped = augmented_copies(texts.texts, copies=count, typo_rate=rate, seed=seed, common_words=common_words(spoken))
+    # Of equal settings there are equally many copies, whatever chance makes of a few texts.
+    read: list[tuple[Sequence[str], float]] = [(copy, 1.0) for copy in mistyped if rate]
+    if others := [tag for tag in meaning.get("languages", {}) if tag != own]:
+        translation = Translation(language_file(own), [language_file(tag) for tag in others])
+        read += [(copy, TRANSLATED_SHARE) for copy in translation.copies(texts.texts, len(mistyped), seed)]
+    if facts["linear"]["clean"]:
+        read.insert(0, (texts.texts, 1.0))
+    return [copy for copy, _ in read], tuple(share for _, share in read)
 
 
 def _features(
