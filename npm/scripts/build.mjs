@@ -15,7 +15,9 @@ rmSync(place("../dist"), { recursive: true, force: true });
 const compiler = createRequire(import.meta.url)
   .resolve("typescript/package.json")
   .replace("package.json", "bin/tsc");
-execFileSync(process.execPath, [compiler, "--project", place("..")], { stdio: "inherit" });
+for (const options of [["--declaration", "false", "--removeComments"], ["--emitDeclarationOnly"]]) {
+  execFileSync(process.execPath, [compiler, "--project", place(".."), ...options], { stdio: "inherit" }); // comments stand in the types
+}
 const engine = gzipSync(readFileSync(place("../../retvec_lite/web/engine.wasm")), { level: 9 }).toString("base64");
 writeFileSync(place("../dist/engine_wasm.js"), `export const ENGINE =\n  "${engine}";\n`);
 copyFileSync(place("../../LICENSE"), place("../LICENSE"));

@@ -1,5 +1,6 @@
 import type { RetvecEngine } from "./engine.js";
 import type { PredictOptions } from "./given.js";
+import type { Memory } from "./memory.js";
 import type { Artifact } from "./retvec_file.js";
 import type { Text } from "./text.js";
 
@@ -7,6 +8,8 @@ import type { Text } from "./text.js";
 export interface Prediction {
   readonly label: string | null;
   readonly probability: number;
+  /** The taught text by which the memory answered; absent where the model did. */
+  readonly taught?: string;
 }
 
 /**
@@ -94,6 +97,28 @@ export class Classifier {
   /** @throws RetvecLiteError for a file without embeddings; check `embeds` first. */
   async embed(text: Text): Promise<Embedded> {
     return this.engine.embed(text);
+  }
+
+  /** What was taught: `length`, `texts`, `labels`, and `save` and `load` for its file. */
+  get memory(): Memory {
+    return this.engine.memory;
+  }
+
+  /**
+   * Teach that a text has a label, old or new: from now on, `predict` and `predictAll` answer it, and texts like it, with that label.
+   *
+   * All other texts are answered as before, to the last bit. What was taught lies in `memory`, not in the file.
+   *
+   * @throws RetvecLiteError for a text in which there is nothing to read, a label that is empty or too long, a full memory, or a
+   *   classifier that cannot be taught: one without embeddings, or with several labels a text.
+   */
+  async teach(text: Text, label: string): Promise<void> {
+    this.engine.teach(text, label);
+  }
+
+  /** Forget a text that was taught: everything is answered as if it had never been. */
+  async forget(text: Text): Promise<void> {
+    this.engine.forget(text);
   }
 
   /** Return the inputs of the model for a text: one, or several windows of a long one. */

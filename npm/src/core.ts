@@ -3,6 +3,7 @@ export { Classifier, type Embedded, type Prediction, type Span } from "./classif
 export { type EngineOptions, RetvecEngine } from "./engine.js";
 export { RetvecLiteError } from "./errors.js";
 export type { PredictOptions } from "./given.js";
+export type { Memory } from "./memory.js";
 export { load, type LoadOptions } from "./load.js";
 export type { Artifact, Decision, EncoderConfig, Signature } from "./retvec_file.js";
 export { isRetvec } from "./retvec_file.js";

@@ -140,9 +140,9 @@ describe.skipIf(!DIST).each(["pool", "several", "ngrams"])("%s", (head) => {
   });
 
   it("keeps its memory small, and frees it", async () => {
-    const before = engine.memory;
+    const before = engine.bytes;
     for (let turn = 0; turn < 200; turn++) engine.probabilities(`${turn} parcels and ${"more ".repeat(turn)}`);
-    expect(engine.memory).toBeLessThanOrEqual(before + 65_536);
+    expect(engine.bytes).toBeLessThanOrEqual(before + 65_536);
     classifier.delete();
     expect(() => classifier.embeds).toThrow("deleted");
   });

@@ -81,3 +81,118 @@ describe("explain", () => {
     );
   });
 });
+
+interface Taught {
+  readonly lessons: [text: string, label: string][];
+  readonly kept: [text: string, label: string][];
+  readonly plain: TaughtCase[];
+  readonly rejecting: TaughtCase[];
+}
+
+interface TaughtCase {
+  readonly text: string;
+  readonly label: string | null;
+  readonly taught: string | null;
+}
+
+describe.each(["plain", "rejecting"] as const)("what %s.retvec was taught", (name) => {
+  const golden = JSON.parse(readFileSync(at("taught.json"), "utf-8")) as Taught;
+  const bytes = new Uint8Array(readFileSync(at("taught.memory")));
+  const texts = golden[name].map(({ text }) => text);
+  const opened = (): ReturnType<typeof load> => load(at(`${name}.retvec`), { engine });
+
+  it("answers as in Python, and is saved as the same bytes", async () => {
+    const classifier = await opened();
+    const before = await Promise.all(texts.map((text) => classifier.predict(text)));
+    for (const [text, label] of golden.lessons) await classifier.teach(text, label);
+    const other = await opened();
+    other.memory.load(bytes);
+    for (const { memory } of [classifier, other]) {
+      expect([memory.texts, memory.length]).toEqual([golden.kept, golden.kept.length]);
+      expect(memory.labels).toEqual([...new Set(golden.kept.map(([, label]) => label))]);
+      expect(memory.save()).toEqual(bytes);
+    }
+    for (const [at, { text, label, taught }] of golden[name].entries()) {
+      const found = await classifier.predict(text);
+      expect([found.label, found.taught ?? null], text).toEqual([label, taught]);
+      if (taught === null) expect(found, text).toEqual(before[at]);
+      else expect(await classifier.predict(text, { reject: false }), text).toEqual(found);
+      expect(await other.predict(text), text).toEqual(found);
+      expect(await classifier.predictAll(text), text).toEqual(label === null ? [] : [found]);
+    }
+  });
+
+  it("is forgotten without a trace", async () => {
+    const classifier = await opened();
+    const before = await Promise.all(texts.map((text) => classifier.predict(text)));
+    const empty = classifier.memory.save();
+    for (const forget of [
+      async () => classifier.memory.clear(),
+      async () => classifier.memory.load(empty),
+      async () => {
+        for (const [text] of golden.kept) await classifier.forget(text);
+      },
+    ]) {
+      classifier.memory.load(bytes);
+      await forget();
+      expect(classifier.memory.length).toBe(0);
+      expect(await Promise.all(texts.map((text) => classifier.predict(text)))).toEqual(before);
+    }
+  });
+
+  it("may be an old label, and is corrected by the next lesson", async () => {
+    const classifier = await opened();
+    await classifier.teach("my parcel is soaked", "payment");
+    expect(await classifier.predict("my parcel is soaked")).toMatchObject({
+      label: "payment",
+      taught: "my parcel is soaked",
+    });
+    expect(classifier.memory.labels).toEqual([]);
+    await classifier.teach("my parcel is soaked", "damage");
+    expect(classifier.memory.texts).toEqual([["my parcel is soaked", "damage"]]);
+  });
+
+  it("has room for more and more", async () => {
+    const classifier = await opened();
+    const numbers = Array.from({ length: 300 }, (_, number) => number + 300).filter((number) => number % 111);
+    const long = numbers.slice(0, 40);
+    for (const number of numbers) await classifier.teach(`pets ${number}`, `label ${number % 7}`);
+    for (const number of long) await classifier.teach(`${number} ${"parcel ".repeat(60)}`, "long");
+    const { memory } = classifier;
+    expect(memory.length).toBe(numbers.length + 40);
+    expect(memory.labels.length).toBe(8);
+    expect((await classifier.predict("pets 317")).taught).toBe("pets 317");
+    const other = await opened();
+    other.memory.load(memory.save());
+    expect(other.memory.texts).toEqual(memory.texts);
+  });
+
+  it("stays as it was where something is wrong", async () => {
+    const classifier = await opened();
+    classifier.memory.load(bytes);
+    for (const label of ["", "\0", "pets\0", "a\nb", "\ud800", "x".repeat(256), 5 as never, undefined as never]) {
+      await expect(classifier.teach("feed the cat", label)).rejects.toThrow(/label/);
+    }
+    await expect(classifier.teach(" \u200b ", "pets")).rejects.toThrow("Nothing is left to read");
+    await expect(classifier.forget("never taught")).rejects.toThrow("This text was not taught.");
+    for (let end = 0; end < bytes.length; end += 7) {
+      expect(() => classifier.memory.load(bytes.slice(0, end))).toThrow(/not a memory|damaged/);
+    }
+    const newer = bytes.slice();
+    newer[8] = 2;
+    expect(() => classifier.memory.load(newer)).toThrow("version");
+    expect(() => classifier.memory.load([] as never)).toThrow("Uint8Array, not an empty list");
+    expect(classifier.memory.save()).toEqual(bytes);
+    expect((await classifier.predict("feed the cat at noon")).label).toBe("pets");
+    classifier.delete();
+    expect(() => classifier.memory).toThrow("deleted");
+  });
+});
+
+it("says that a file with several labels a text cannot be taught", async () => {
+  const classifier = await load(at("several.retvec"), { engine });
+  await expect(classifier.teach("a text", "label")).rejects.toThrow(/cannot be taught: it has no vectors/);
+  expect(() => classifier.memory.save()).toThrow("cannot be taught");
+  expect([classifier.memory.length, classifier.memory.texts]).toEqual([0, []]);
+  classifier.memory.clear();
+});

@@ -133,5 +133,5 @@ assert.deepEqual(
   memories.map((memory) => memory.deref() !== undefined),
   memories.map((_, at) => at === 10),
 );
-assert.ok(kept.memory > 0);
+assert.ok(kept.bytes > 0);
 console.log(refused);

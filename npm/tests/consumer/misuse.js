@@ -1,6 +1,6 @@
 /** Call a classifier wrongly in every way, and see that it says so: the same in Node.js, in a page, with promises and without. */
 
-const TEXTS = ["predict", "predictAll", "probabilities", "explain", "embed"];
+const TEXTS = ["predict", "predictAll", "probabilities", "explain", "embed", "teach", "forget"];
 const NO_TEXTS = [
   [undefined, "not undefined."],
   [null, "not null."],

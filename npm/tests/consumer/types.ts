@@ -6,6 +6,7 @@ import {
   insideEngine,
   load,
   type LoadOptions,
+  type Memory,
   type Prediction,
   type PredictOptions,
   RetvecEngine,
@@ -52,11 +53,16 @@ export async function now(bytes: Uint8Array, options: EngineOptions, how: Predic
   const { label }: Prediction = engine.predict("a", how);
   const spans: Span[] = engine.explain("a", label);
   const { words, text }: Embedded = engine.embed("a");
+  engine.teach("a", "new");
+  engine.forget("a");
+  const memory: Memory = engine.memory;
+  const [[taught, its] = ["", ""]]: [string, string][] = memory.texts;
+  memory.load(memory.save());
   engine.delete();
   const calls: {
-    [Call in "predict" | "predictAll" | "probabilities" | "explain" | "embed"]: (
+    [Call in "predict" | "predictAll" | "probabilities" | "explain" | "embed" | "teach" | "forget"]: (
       ...given: Parameters<Classifier[Call]>
     ) => Awaited<ReturnType<Classifier[Call]>>;
   } = engine;
-  if (spans.length + words.length + text.length > 99) calls.predict("a");
+  if (spans.length + words.length + text.length + taught.length + its.length > 99) calls.predict("a");
 }
