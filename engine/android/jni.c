@@ -90,3 +90,50 @@ JNI(int32_t, explain)(jni_env env, jni_object self, int64_t engine, int64_t code
   (void)env, (void)self;
   return (int32_t)rvl_explain(at(engine), at(codes), (size_t)count, label, at(spans), (size_t)most);
 }
+
+JNI(int64_t, memorySize)(jni_env env, jni_object self, int64_t engine, int32_t texts) {
+  (void)env, (void)self;
+  return (int64_t)rvl_memory_size(at(engine), (uint32_t)texts);
+}
+
+JNI(int32_t, memoryOpen)(jni_env env, jni_object self, int64_t engine, int64_t block, int64_t bytes) {
+  (void)env, (void)self;
+  return rvl_memory_open(at(engine), at(block), (size_t)bytes);
+}
+
+JNI(int32_t, teach)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t label) {
+  (void)env, (void)self;
+  return rvl_teach(at(engine), at(codes), (size_t)count, at(label));
+}
+
+JNI(int32_t, forget)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count) {
+  (void)env, (void)self;
+  return rvl_forget(at(engine), at(codes), (size_t)count);
+}
+
+JNI(int32_t, taught)(jni_env env, jni_object self, int64_t engine) {
+  (void)env, (void)self;
+  return (int32_t)rvl_taught(at(engine));
+}
+
+/* A taught text, or its label. */
+JNI(jni_object, taughtText)(jni_env env, jni_object self, int64_t engine, int32_t number, int32_t is_label) {
+  const char *label, *text = rvl_taught_text(at(engine), (uint32_t)number, &label);
+  (void)self;
+  return as_buffer(env, is_label ? label : text);
+}
+
+JNI(int32_t, speaker)(jni_env env, jni_object self, int64_t engine) {
+  (void)env, (void)self;
+  return rvl_speaker(at(engine));
+}
+
+JNI(int64_t, memorySave)(jni_env env, jni_object self, int64_t engine, int64_t out, int64_t most) {
+  (void)env, (void)self;
+  return (int64_t)rvl_memory_save(at(engine), at(out), (size_t)most);
+}
+
+JNI(int32_t, memoryLoad)(jni_env env, jni_object self, int64_t engine, int64_t data, int64_t size) {
+  (void)env, (void)self;
+  return rvl_memory_load(at(engine), at(data), (size_t)size);
+}

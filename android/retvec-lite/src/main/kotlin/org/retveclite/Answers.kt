@@ -2,8 +2,11 @@ package org.retveclite
 
 import java.io.IOException
 
-/** The label of a text, null if it belongs to none, and the probability of the most probable label. */
-data class Prediction(val label: String?, val probability: Float) {
+/**
+ * The label of a text, null if it belongs to none, and the probability of the most probable label; and where a [Memory] answered, the
+ * [taught] text by which it did.
+ */
+data class Prediction @JvmOverloads constructor(val label: String?, val probability: Float, val taught: String? = null) {
     override fun hashCode() = 31 * label.hashCode() + probability.toRawBits() // Float.hashCode is not there in API 23.
 }
 

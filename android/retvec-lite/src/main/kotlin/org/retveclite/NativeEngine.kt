@@ -21,6 +21,15 @@ internal object NativeEngine {
     @JvmStatic external fun classify(engine: Long, codes: Long, count: Int, answers: Long, most: Int): Int
     @JvmStatic external fun explain(engine: Long, codes: Long, count: Int, label: Int, spans: Long, most: Int): Int
     @JvmStatic external fun embed(engine: Long, codes: Long, count: Int, result: Long)
+    @JvmStatic external fun memorySize(engine: Long, texts: Int): Long
+    @JvmStatic external fun memoryOpen(engine: Long, block: Long, bytes: Long): Int
+    @JvmStatic external fun teach(engine: Long, codes: Long, count: Int, label: Long): Int
+    @JvmStatic external fun forget(engine: Long, codes: Long, count: Int): Int
+    @JvmStatic external fun taught(engine: Long): Int
+    @JvmStatic external fun taughtText(engine: Long, number: Int, isLabel: Int): ByteBuffer
+    @JvmStatic external fun speaker(engine: Long): Int
+    @JvmStatic external fun memorySave(engine: Long, out: Long, most: Long): Long
+    @JvmStatic external fun memoryLoad(engine: Long, data: Long, size: Long): Int
 }
 
 /** The engine wants files and blocks at such multiples. */

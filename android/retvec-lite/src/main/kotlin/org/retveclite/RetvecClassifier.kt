@@ -20,7 +20,7 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
     private val engine: Long
 
     /** What the engine reads and writes; null when it is closed. */
-    private var memory: List<ByteBuffer>?
+    private var kept: List<ByteBuffer>?
     private var codes = direct(INITIAL)
     private var result = direct(INITIAL)
     private val contract: Int
@@ -35,7 +35,7 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
         val block = direct(needed.toInt())
         check(NativeEngine.open(file.address, size, words, block.address, block.capacity().toLong(), result.address))
         engine = result.getLong(0)
-        memory = listOf(file, block)
+        kept = listOf(file, block)
         val settings = section(file, SETTINGS)
         contract = file.getInt(settings + 4 * CONTRACT_VERSION)
         severalLabels = file.getInt(settings + 4 * MULTI_LABEL) == 1
@@ -52,6 +52,9 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
 
     /** The length of the vectors from [embed]; 0 for a model that reads n-grams alone. */
     val embeddingSize: Int = NativeEngine.dimension(engine)
+
+    /** What was taught: `size`, `texts`, `labels`, and `save` and `load` for its file. */
+    val memory: Memory = Memory(this)
 
     /** Maps an uncompressed asset (`noCompress += "retvec"` in Gradle); throws [IOException] if it is missing or unsupported. */
     constructor(context: Context, asset: String = "classifier.retvec") : this(
@@ -73,7 +76,8 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
 
     /** Returns the most probable label of a text and its probability; with [reject], the label of a text with none is null. */
     fun predict(text: CharSequence, reject: Boolean = true): Prediction {
-        if (reject) answers(text, 1).firstOrNull()?.let { return it }
+        val first = if (reject || memory.size > 0) answers(text, 1).firstOrNull() else null
+        if (first != null && (reject || (first.taught != null && first.label != null))) return first
         val probabilities = classify(text)
         val best = probabilities.indices.maxByOrNull { probabilities[it] }!!
         return Prediction(if (reject) null else labels[best], probabilities[best])
@@ -108,17 +112,40 @@ class RetvecClassifier internal constructor(model: ByteBuffer, words: Int = WORD
         }
     }
 
-    /** Frees the engine; calls fail from then on. */
-    @Synchronized override fun close() {
-        memory = null
+    /**
+     * Teaches that a text has a label, old or new: from now on, [predict] and [predictAll] answer it, and texts like it, with that label. All
+     * others are answered as before, to the last bit. What was taught lies in [memory], not in the model.
+     *
+     * Throws [IllegalArgumentException] for a text in which there is nothing to read, a label that is empty or too long, a full memory, or a
+     * model that cannot be taught: one without embeddings, or with several labels a text.
+     */
+    @Synchronized fun teach(text: CharSequence, label: String) {
+        val count = write(given(text), 0)
+        memory.teach(opened, codes.address, count, label)
     }
 
-    private val opened: Long get() = engine.also { checkNotNull(memory) { "The classifier is closed." } }
+    /** Forgets a text that was taught: everything is answered as if it had never been. */
+    @Synchronized fun forget(text: CharSequence) {
+        val count = write(given(text), 0)
+        memory.forget(opened, codes.address, count)
+    }
+
+    /** Frees the engine; calls fail from then on. */
+    @Synchronized override fun close() {
+        kept = null
+    }
+
+    internal val opened: Long get() = engine.also { checkNotNull(kept) { "The classifier is closed." } }
 
     @Synchronized private fun answers(text: CharSequence, most: Int): List<Prediction> {
         val count = write(given(text), ANSWER * most)
         val written = NativeEngine.classify(opened, codes.address, count, result.address, most)
-        return List(written) { Prediction(labels.getOrNull(result.getInt(ANSWER * it)), result.getFloat(ANSWER * it + 4)) }
+        val taught = memory.speaker(opened)
+        return List(written) {
+            val number = result.getInt(ANSWER * it)
+            val label = labels.getOrNull(number) ?: if (number < 0) null else NativeEngine.label(engine, number).decode()
+            Prediction(label, result.getFloat(ANSWER * it + 4), taught.takeIf { _ -> it == 0 })
+        }
     }
 
     /** Writes the code points of a text, makes room for a result of so many bytes, and returns how many there are. */
