@@ -30,10 +30,12 @@ public final class RetvecClassifier {
 
     private let file: UnsafeMutableRawPointer
     private let block: UnsafeMutableRawPointer
-    private let engine: OpaquePointer
+    let engine: OpaquePointer
     private let severalLabels: Bool
     private let contract: UInt32
     private let lock = NSLock()
+    /// The block of the memory, its size, and for how many texts it has room, on average; the first one has room for 64.
+    var taught: (block: UnsafeMutableRawPointer?, size: Int, room: UInt32) = (nil, 0, 32)
 
     /// - Parameter words: how many word vectors are kept for words that come again; 384 take 300 kB.
     public convenience init(contentsOf url: URL, words: UInt32 = 384) throws {
@@ -69,7 +71,11 @@ public final class RetvecClassifier {
     deinit {
         file.deallocate()
         block.deallocate()
+        taught.block?.deallocate()
     }
+
+    /// What was taught: `count`, `texts`, `labels`, and `save(to:)` and `load(contentsOf:)` for its file.
+    public var memory: RetvecMemory { RetvecMemory(classifier: self) }
 
     /// Returns the label of a text and its probability, and the probability of every label.
     ///
@@ -80,7 +86,7 @@ public final class RetvecClassifier {
     ) -> (label: String?, probability: Double, probabilities: [String: Double]) {
         let values = probabilities(of: text)
         let all = Dictionary(zip(labels, values.map(Double.init)), uniquingKeysWith: max)  // Swift takes é for e + accent
-        if reject, let first = answers(to: text, most: 1).first {
+        if reject || memory.count > 0, let first = answers(to: text, most: 1).first, reject || (first.taught != nil && first.label != nil) {
             return (first.label, first.probability, all)
         }
         let best = values.indices.max { values[$0] < values[$1] } ?? 0
@@ -94,6 +100,26 @@ public final class RetvecClassifier {
             answer.label.map { (label: $0, probability: answer.probability) }
         }
     }
+
+    /// Teaches that a text has a label, old or new: from now on, `classify` and `classifyAll` answer it, and texts like it, with that label.
+    /// All others are answered as before, to the last bit. What was taught lies in `memory`, not in the file.
+    ///
+    /// Throws for a text in which there is nothing to read, a label that is empty or too long, a full memory, or a file that cannot be taught:
+    /// one without embeddings, or with several labels a text.
+    public func teach(_ text: String, label: String) throws {
+        let codes = self.codes(of: text)
+        let name = label.utf8.contains(0) ? "" : label  // C would read a part of it
+        try memory.change { rvl_teach(engine, codes, codes.count, name) }
+    }
+
+    /// Forgets a text that was taught: everything is answered as if it had never been.
+    public func forget(_ text: String) throws {
+        let codes = self.codes(of: text)
+        try memory.change { rvl_forget(engine, codes, codes.count) }
+    }
+
+    /// Returns the taught text by which the memory answers a text; nil where the model does.
+    public func taught(for text: String) -> String? { answers(to: text, most: 1).first?.taught }
 
     /// Tells which words of a text, of its first `readLimit` code points, speak for a label, the most probable one by default; empty for an
     /// unknown label.
@@ -122,14 +148,24 @@ public final class RetvecClassifier {
         return found
     }
 
-    private func answers(to text: String, most: Int) -> [(label: String?, probability: Double)] {
+    private typealias Answer = (label: String?, probability: Double, taught: String?)
+
+    private func answers(to text: String, most: Int) -> [Answer] {
         let codes = self.codes(of: text)
         var found = [rvl_answer](repeating: rvl_answer(), count: most)
-        let count = locked { rvl_classify(engine, codes, codes.count, &found, most) }
-        return found.prefix(count).map { ($0.label < 0 ? nil : labels[Int($0.label)], Double($0.probability)) }
+        return locked { () -> [Answer] in
+            let count = rvl_classify(engine, codes, codes.count, &found, most)
+            var label: UnsafePointer<CChar>?
+            let speaker = rvl_speaker(engine)
+            let taught = speaker < 0 ? nil : rvl_taught_text(engine, UInt32(speaker), &label).map { String(cString: $0) }
+            return found.prefix(count).enumerated().map { place, answer -> Answer in
+                let name = answer.label < 0 ? nil : rvl_label(engine, UInt32(answer.label)).map { String(cString: $0) }
+                return (name, Double(answer.probability), place == 0 ? taught : nil)
+            }
+        }
     }
 
-    private func codes(of text: String) -> [UInt32] { given(text, most: 1 << 19).unicodeScalars.map(\.value) }
+    func codes(of text: String) -> [UInt32] { given(text, most: 1 << 19).unicodeScalars.map(\.value) }
 
     /// The text as the engine takes it: of up to `most` code points, of which the engine looks at 2^19; under earlier versions of the contract
     /// composed, as far as it is read. A composed character has at most four code points in decomposed form.
@@ -139,7 +175,7 @@ public final class RetvecClassifier {
         return contract > 2 ? given : given.precomposedStringWithCanonicalMapping
     }
 
-    private func locked<Result>(_ body: () -> Result) -> Result {
+    func locked<Result>(_ body: () -> Result) -> Result {
         lock.lock()
         defer { lock.unlock() }
         return body()
