@@ -35,7 +35,7 @@ public final class RetvecClassifier {
     private let contract: UInt32
     private let lock = NSLock()
     /// The block of the memory, its size, and for how many texts it has room, on average; the first one has room for 64.
-    var taught: (block: UnsafeMutableRawPointer?, size: Int, room: UInt32) = (nil, 0, 32)
+    var storage: (block: UnsafeMutableRawPointer?, size: Int, room: UInt32) = (nil, 0, 32)
 
     /// - Parameter words: how many word vectors are kept for words that come again; 384 take 300 kB.
     public convenience init(contentsOf url: URL, words: UInt32 = 384) throws {
@@ -71,7 +71,7 @@ public final class RetvecClassifier {
     deinit {
         file.deallocate()
         block.deallocate()
-        taught.block?.deallocate()
+        storage.block?.deallocate()
     }
 
     /// What was taught: `count`, `texts`, `labels`, and `save(to:)` and `load(contentsOf:)` for its file.

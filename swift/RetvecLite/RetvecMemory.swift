@@ -45,14 +45,14 @@ public struct RetvecMemory {
     /// Forgets all texts.
     public func clear() {
         classifier.locked {
-            if let block = classifier.taught.block { _ = rvl_memory_open(engine, block, classifier.taught.size) }
+            if let block = classifier.storage.block { _ = rvl_memory_open(engine, block, classifier.storage.size) }
         }
     }
 
     /// Changes an open memory; where it has no room, a larger one, as long as there is.
     func change(_ body: () -> Int32) throws {
         let problem = classifier.locked { () -> Int32 in
-            var problem = classifier.taught.block == nil ? grow() : 0
+            var problem = classifier.storage.block == nil ? grow() : 0
             if problem == 0 { problem = body() }
             while problem == Int32(RVL_FULL), grow() == 0 { problem = body() }
             return problem
@@ -68,7 +68,7 @@ public struct RetvecMemory {
 
     /// Opens a larger block with the same texts; returns the problem.
     private func grow() -> Int32 {
-        let (block, size, room) = classifier.taught
+        let (block, size, room) = classifier.storage
         let needed = rvl_memory_size(engine, 2 * room)
         if block != nil, needed <= size { return Int32(RVL_FULL) }
         let larger = UnsafeMutableRawPointer.allocate(byteCount: max(needed, 1), alignment: 64)
@@ -79,7 +79,7 @@ public struct RetvecMemory {
             return problem
         }
         block?.deallocate()
-        classifier.taught = (larger, needed, 2 * room)
+        classifier.storage = (larger, needed, 2 * room)
         return texts.isEmpty ? 0 : rvl_memory_load(engine, texts, texts.count)
     }
 }
