@@ -95,7 +95,7 @@ def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> N
     print(printed)  # measurements; pytest -rP shows them
 
 
-QUICK, LONG = ("golden", "using"), ("opening", "places", "memory", "look", "speed")
+QUICK, LONG = ("golden", "using", "teaching"), ("opening", "places", "memory", "look", "speed")
 """Files of web_demo/browser."""
 
 

@@ -42,6 +42,8 @@ describe("looks", () => {
       await curveAfter(page, async () => {
         await page.fill("#rate", "60");
         await change(page, () => page.check("input[value=zero-width]", { force: true }));
+        await page.fill("#right-label", "pets");
+        await change(page, () => page.press("#right-label", "Enter"));
       });
       await check("2-attacked");
       await drop(page, "notes.txt", new TextEncoder().encode("no model"));
@@ -125,6 +127,9 @@ describe("looks", () => {
       "seed",
       "reseed",
       "reading",
+      "right-label",
+      "BUTTON",
+      "memory-file",
       "LI",
       "one",
       "other",

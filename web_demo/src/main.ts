@@ -2,6 +2,7 @@ import "./styles/base.css";
 import "./styles/answers.css";
 import "./styles/words.css";
 import "./styles/layout.css";
+import "./styles/teach.css";
 import "./styles/forced_colors.css";
 import { type Artifact, type Classifier, type Embedded, load } from "retvec-lite/core";
 import { compiledEngine, type Offer, offers } from "./assets";
@@ -15,6 +16,7 @@ import { medianLatency } from "./latency";
 import { watchOpening } from "./opening";
 import { Points } from "./points";
 import { showReading } from "./reading";
+import { Teaching } from "./teaching";
 import { HIDDEN, mistype } from "./typos";
 import { WAYS } from "./ways";
 import { WaysTable, type Written } from "./ways_table";
@@ -52,6 +54,14 @@ function exclusive<T>(job: () => Promise<T>): Promise<T> {
   return done;
 }
 
+const teaching = new Teaching(
+  () => text.value,
+  async (job) => {
+    await exclusive(async () => classifier && job(classifier));
+    await update();
+  },
+);
+
 function settings(): { typed: string; share: number; first: number; kind: Attack } {
   const number = Math.trunc(seed.valueAsNumber); // NaN if the field is empty
   return {
@@ -78,7 +88,9 @@ async function update(start = performance.now()): Promise<void> {
       const altered = alter(typed, share, first, kind);
       const after = await classifier.probabilities(altered);
       const before = altered === typed ? after : await classifier.probabilities(typed);
-      bars.show(await classifier.predictAll(altered), after, before);
+      const answers = await classifier.predictAll(altered);
+      bars.show(answers, after, before);
+      teaching.tell(answers[0]);
       timing.update = performance.now() - start;
       timing.updates += 1;
       showReading(typed, altered, classifier.readLimit);
@@ -252,6 +264,7 @@ async function open(offer: Offer): Promise<boolean> {
   await exclusive(async () => {
     classifier?.delete();
     classifier = fresh;
+    teaching.attach(fresh);
   });
   present(fresh.artifact, fresh.embeds);
   await update();
