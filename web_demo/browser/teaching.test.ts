@@ -29,7 +29,9 @@ it("learns a new label and a corrected one, and answers all else as before", asy
   expect(await answer()).toBe("pets");
   await type(page, "feed teh cat at noon");
   expect(await answer()).toBe("pets");
-  expect(await speaker()).toEqual(["As you taught it: like “feed the cat at noon”"]);
+  expect(await speaker()).toEqual([
+    "As you taught it: like “feed the cat at noon”. The bars are what the model alone says.",
+  ]);
   await type(page, "my parcel is soaked");
   expect(await answer()).toBe("delivery");
   await teach("payment");

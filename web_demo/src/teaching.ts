@@ -43,8 +43,11 @@ export class Teaching {
   /** Say by which taught text an answer was given. */
   tell(answer: Prediction | undefined): void {
     const told = byId("speaker");
-    told.hidden = answer?.taught === undefined;
-    told.textContent = answer?.taught === undefined ? "" : `As you taught it: like “${answer.taught}”`;
+    const isTaught = answer?.taught !== undefined;
+    told.hidden = !isTaught;
+    told.textContent = isTaught
+      ? `As you taught it: like “${answer.taught}”. The bars are what the model alone says.`
+      : "";
   }
 
   private async learn(job: (model: Classifier) => Promise<void>): Promise<void> {
