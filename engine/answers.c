@@ -192,9 +192,10 @@ APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most
   float *probabilities = engine->values; /* free when all windows are answered */
   size_t written = 0;
   uint32_t n;
-  if (engine->memory) compare(engine, source);
+  engine->speaker = -1;
+  if (rvl_taught(engine)) compare(engine, source);
   answer(engine, source, probabilities);
-  if (engine->memory) written = speak(engine, probabilities, answers, most);
+  if (rvl_taught(engine)) written = speak(engine, probabilities, answers, most);
   if (!several && most && !written) {
     const float best = probabilities[best_of(engine, probabilities)];
     if (!is_read || is_unknown(engine, best, probabilities)) {

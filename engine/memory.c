@@ -407,7 +407,6 @@ static size_t speak(rvl *engine, float *probabilities, rvl_answer *answers, size
   double weight;
   const int32_t row = speaking_row(engine, probabilities, &weight);
   uint32_t n, label;
-  engine->speaker = -1;
   if (row < 0) return 0;
   for (n = 0; n <= (uint32_t)row; n++) engine->speaker += memory->links[n] < IS_NAME;
   label = memory->links[memory->links[row]] & ~IS_NAME;
