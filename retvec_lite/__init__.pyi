@@ -20,6 +20,8 @@ from retvec_lite.runtime.answers import Explanation, Prediction, Span
 from retvec_lite.runtime.memory import Memory
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.classify_files import FilesReport, classify_files
+from retvec_lite.searching import Duplicates, Match, duplicates, nearest
+from retvec_lite.suggesting import Suggestion, suggest
 from retvec_lite.version import __version__
 
 __all__ = [
@@ -28,27 +30,33 @@ __all__ = [
     "Classifier",
     "Comparison",
     "Dataset",
+    "Duplicates",
     "EncoderConfig",
     "Evaluation",
     "Explanation",
     "FilesReport",
     "IncompleteExportError",
+    "Match",
     "Memory",
     "Prediction",
     "RetvecLiteError",
     "Span",
+    "Suggestion",
     "__version__",
     "check",
     "classify_files",
     "compare",
     "demo",
+    "duplicates",
     "info",
     "load",
     "mistype",
     "mistype_many",
+    "nearest",
     "read_dataset",
     "read_texts",
     "sklearn",
+    "suggest",
     "train",
     "verify",
 ]

@@ -14,6 +14,7 @@ from retvec_lite.version import __version__
 
 COMMANDS: Final = {
     "train": "train a classifier on a labelled file",
+    "suggest": "choose the unlabelled texts that it pays most to label next",
     "check": "find wrong labels, copies and other faults in a labelled file",
     "export": "export a trained classifier as .tflite, .mlpackage, .retvec or .onnx",
     "verify": "prove exported files against the float reference",
@@ -21,6 +22,8 @@ COMMANDS: Final = {
     "teach": "teach a classifier what a text is, without a training",
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
     "compare": "compare two classifiers on labelled data: gains, losses, and whether they could be chance",
+    "nearest": "find the texts that are most like a query",
+    "duplicates": "find near-duplicates among texts",
     "info": "show what is inside an exported file",
     "demo": "try an exported file in a browser",
 }
@@ -32,6 +35,8 @@ _MODULES: Final = {
     "verify": "exported",
     "info": "exported",
     "demo": "exported",
+    "nearest": "searching",
+    "duplicates": "searching",
 }
 """Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 

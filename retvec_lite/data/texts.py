@@ -118,6 +118,17 @@ def read_texts(
     return texts()
 
 
+def texts_of(data: object, text_column: str = "text", delimiter: str | None = None) -> list[str]:
+    """Return all texts of a file, by its path, or of a sequence; one string is a path.
+
+    Raises:
+        RetvecLiteError: for a file that cannot be read, or anything but strings.
+    """
+    if isinstance(data, str | os.PathLike):
+        return list(read_texts(data, text_column, delimiter=delimiter))
+    return as_texts(data)
+
+
 def read_lines(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[str]:
     """Read a text a line from a stream as soon as it is there; like a `.txt` file, `name` stands for it in messages."""
     return (row.fields[name] for row in text_rows(marked(open_lines(stream), name), name, name, skipped))

@@ -75,14 +75,14 @@ def _page(title: str, said: Sequence[str], sections: Sequence[Element]) -> bytes
     template = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     filled = string.Template(template).substitute(
         head=markup(element("title", cut(title, _TITLE))),
-        script=_hash(template, "script"),
-        style=_hash(template, "style"),
+        script=policy_hash(template, "script"),
+        style=policy_hash(template, "style"),
         body="\n".join(map(markup, body)),
     )
     return filled.encode()
 
 
-def _hash(template: str, name: str) -> str:
+def policy_hash(template: str, name: str) -> str:
     """Return how the page's policy allows its one element of a name, and no other: by its hash."""
     (content,) = re.findall(f"<{name}>(.*?)</{name}>", template, re.DOTALL)
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
