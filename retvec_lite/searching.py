@@ -234,7 +234,7 @@ class PairScore:
         self._texts_with = Counter(word for words in self._texts for word in words)
         counts = np.array([self._texts_with[word] for word in self._texts_with])
         weights = 1 - np.log(counts + 0.5) / np.log(len(texts) + 1.5)
-        self._weights = dict(zip(self._texts_with, np.maximum(weights, 0.0).tolist(), strict=True))
+        self._weights: dict[str, float] = dict(zip(self._texts_with, np.maximum(weights, 0.0).tolist(), strict=True))
         self._totals = [self._weight(words.elements()) for words in self._texts]
 
     def __call__(self, one: int, other: int) -> float:

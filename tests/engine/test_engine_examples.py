@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
+import retvec_lite as rl
 from tools.c_archive import NAME, ROOT, write
 
 EXAMPLES = ROOT / "examples"
@@ -31,13 +32,13 @@ def copied(language: str, folder: Path) -> Path:
     return folder / "examples" / language
 
 
-def compile_c(folder: Path) -> Path:
+def compile_c(folder: Path, name: str = "classify") -> Path:
     """With the archive of two files, as another project would."""
     with zipfile.ZipFile(write(folder)) as archive:
         archive.extractall(folder)
-    shutil.copy(EXAMPLES / "c" / "classify.c", folder)
-    run("cc", *C_FLAGS, "classify.c", "retvec_lite.c", "-o", "classify", cwd=folder)
-    return folder / "classify"
+    shutil.copy(EXAMPLES / "c" / f"{name}.c", folder)
+    run("cc", *C_FLAGS, f"{name}.c", "retvec_lite.c", "-o", name, cwd=folder)
+    return folder / name
 
 
 def compile_go(folder: Path) -> Path:
@@ -76,6 +77,20 @@ def test_an_example_gives_the_golden_answers(tool: str, compiled: Callable[[Path
     (tmp_path / "damaged.retvec").write_bytes((GOLDEN / "plain.retvec").read_bytes()[:-64])
     failed = subprocess.run([program, "damaged.retvec"], cwd=tmp_path, input=b"", capture_output=True, check=False)
     assert failed.returncode == 1 and b"The file" in failed.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="a C compiler is not installed")
+def test_the_search_finds_what_python_finds(tmp_path: Path) -> None:
+    program, file = compile_c(tmp_path, "search"), GOLDEN / "rejecting.retvec"
+    texts = ["wake me at six", "where is my pracel?", "目覚ましを六時に", "", "play 🙂 some jazz", "wake me " * 40]
+    for query in ("my parcel is late", "wkae me"):
+        printed = run(program, file, query, cwd=tmp_path, given="".join(f"{text}\n" for text in texts)).splitlines()
+        assert [line.partition(" ")[2] for line in printed] == texts
+        expected = {match.text: match.score for match in rl.nearest(file, texts, query)}
+        for line in printed:
+            cosine, _, text = line.partition(" ")
+            assert float(cosine) == pytest.approx(expected[text], abs=1e-4)
 
 
 def is_line(text: str | None) -> bool:
