@@ -154,7 +154,7 @@ def uncertainty(classifier: Classifier, texts: Sequence[str], progress: Progress
 
 
 def sentence_vectors(texts: Sequence[str], progress: Progress) -> Floats:
-    """Return where texts lie, float32 `[texts, dimension]`: in the directions in which these texts differ most."""
+    """Return where texts lie, float32 `[texts, dimension]`: unit vectors in the directions in which these texts differ most."""
     from retvec_lite.training.reading import TextReader
     from retvec_lite.training.sentences import SentenceReader
 
@@ -162,7 +162,10 @@ def sentence_vectors(texts: Sequence[str], progress: Progress) -> Floats:
     reader = TextReader(texts, EncoderConfig(), progress)
     ids = reader.word_ids(texts)
     head = dataclasses.replace(network.head, vector=_VECTOR)
-    return SentenceReader(network, head, reader.words, ids, progress).vectors(ids)
+    found = SentenceReader(network, head, reader.words, ids, progress).vectors(ids)
+    # Of length 1: otherwise the clusters are those of the oddest texts, and accuracy is worse than with random ones.
+    scaled: Floats = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return scaled
 
 
 def middles(vectors: Floats, weights: Floats, count: int, seed: int) -> list[int]:

@@ -4,14 +4,18 @@ import csv
 import html
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from api_folder import ApiFolder, english
+from browser import chromium, no_chromium
 from command_line import Main, write_table
+from patience import PATIENCE
 
 import retvec_lite as rl
+from retvec_lite.report_page.labelling import labelling_page
 from retvec_lite.suggesting import middles, uncertainty
 from retvec_lite.terminal import silent
 
@@ -154,3 +158,24 @@ def test_bad_input_gets_one_sentence(main: Main, tmp_path: Path, arguments: tupl
         "empty.csv",
         "pool.csv",
     ]
+
+
+@pytest.mark.slow
+def test_a_browser_runs_the_page_under_its_policy(tmp_path: Path) -> None:
+    browser = chromium()
+    if browser is None:
+        pytest.skip(no_chromium())
+    page = tmp_path / "label_me.html"
+    page.write_bytes(labelling_page([(TOPICS[0], "alarm"), (TOPICS[1], "")], ("alarm", "delivery")))
+    # The page's own script counts; one that was put into it later must not run.
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [*command, "--dump-dom", page.as_uri()], capture_output=True, check=False, text=True, timeout=PATIENCE
+    )
+    assert "1 of 2 have a label." in done.stdout, done.stderr[-2000:]
+    spoiled = page.read_text(encoding="utf-8").replace('done + " of "', 'done + " out of "')
+    page.write_text(spoiled, encoding="utf-8")
+    done = subprocess.run(
+        [*command, "--dump-dom", page.as_uri()], capture_output=True, check=False, text=True, timeout=PATIENCE
+    )
+    assert "<li>" in done.stdout and "have a label." not in done.stdout.partition("<script>")[0]
