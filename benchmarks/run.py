@@ -32,6 +32,7 @@ SCRIPTS: Final = (
     Script("experiments.typo_resilience", v1=True),
     Script("experiments.adversarial", v1=True, package="textattack"),
     Script("experiments.robustness"),
+    Script("experiments.suggest"),
     Script("experiments.wrong_labels", package="cleanlab"),
 )
 

@@ -148,7 +148,7 @@ def uncertainty(classifier: Classifier, texts: Sequence[str], progress: Progress
             lead = np.abs(2 * table - 1).min(axis=1)
         else:
             lead = np.diff(np.sort(table, axis=1)[:, -2:], axis=1).sum(axis=1)
-        found[start : start + len(table)] = (1 - lead) ** 2
+        found[start : start + len(table)] = 1 - lead
         progress("asking classifier", start + len(table), len(texts))
     return found
 
