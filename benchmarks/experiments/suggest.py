@@ -114,8 +114,8 @@ def table(rows: Sequence[Row]) -> str:
             cells = []
             for name in sets:
                 line = [row["accuracy"] for row in found if (row["data"], row["rule"]) == (name, rule)]
-                error = np.std(line, ddof=1) / len(line) ** 0.5 if len(line) > 1 else 0.0
-                cells.append(f"{np.mean(line):.3f} ± {error:.3f}" if line else "-")
+                error = f" ± {np.std(line, ddof=1) / len(line) ** 0.5:.3f}" if len(line) > 1 else ""
+                cells.append(f"{np.mean(line):.3f}{error}" if line else "-")
             body.append([rule, *cells])
         parts.append(f"{part} texts\n\n{markdown_table(['texts a label', *sets], body)}")
     return "\n".join(parts)
