@@ -31,7 +31,7 @@ from retvec_lite.files import require_writable, write_csv
 from retvec_lite.terminal import Progress, watched
 
 THRESHOLD: Final = 0.5
-"""Least score of near-duplicates: finds nine in ten of those that are mistyped, reordered, or have a greeting, by files of every kind."""
+"""Least score of near-duplicates: finds about nine in ten of those that are mistyped, reordered, or have a greeting."""
 
 _FLOOR: Final = 0.7
 """Least cosine of texts that are compared by their words."""
