@@ -30,7 +30,7 @@ from retvec_lite.training.kept_vectors import Vectors, joined_features
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, names_of
 from retvec_lite.training.languages import Translation, common_words
 from retvec_lite.training.linear_features import Features, count_ngrams, fold_counts, mean_vectors
-from retvec_lite.training.linear_model import SENTENCES, LinearModel, codebooks_in
+from retvec_lite.training.linear_model import LinearModel, codebooks_in
 from retvec_lite.training.linear_part import NAME_WEIGHT, TRANSLATED_SHARE, solve
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.plan import FitSettings
@@ -39,8 +39,9 @@ from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.stacking import LINEAR, NETWORK
 from retvec_lite.training.wider_network import fit_columns
 
-_NEARLY_THE_SAME: Final = 0.5
-"""Share of new texts up to which the solution that was there is a good start."""
+_PASSES: Final = 5
+"""Passes of SAGA: of 1,200 texts of AG News and 2,400 of Banking77, no worse on validation texts than the ten of a training, and better
+than two to five from the solution that was there, whose weights are rounded."""
 
 Kept = Dataset | Vectors
 
@@ -78,8 +79,7 @@ def learn(
     trains = not isinstance(model.head, LinearHead) and "head/vector/kernel" not in model.weights
     if trains and labels != model.labels:
         wider = _with_columns(wider, model.labels, kept, settings, progress)
-    is_near = labels == model.labels and len(found.new) <= _NEARLY_THE_SAME * len(found.stay)
-    linear = _fit(wider, read, settings, model.labels, start=is_near, progress=progress)
+    linear = _fit(wider, read, settings, model.labels, progress)
     lesson = {
         "data": new.path.name or new.path.resolve().name,
         "learned_on": today(),
@@ -269,8 +269,6 @@ def _fit(
     read: Vectors,
     settings: FitSettings,
     before: Sequence[str],
-    *,
-    start: bool,
     progress: Progress,
 ) -> LinearModel:
     """Fit the linear part to everything that was read; `before` are the labels that were known."""
@@ -289,7 +287,6 @@ def _fit(
         targets.append(names.targets[telling])
         weights.append(np.full(len(telling), NAME_WEIGHT, np.float32))
     progress("fitting n-grams", 0, 1)
-    is_near = start and len(model.weights["ngrams/table"]) == ngrams.buckets
     sentences = "head/vector/kernel" in model.weights
     factor = model.training["factors"][LINEAR]
     features = joined_features(parts)
@@ -305,18 +302,10 @@ def _fit(
         softmax=facts["softmax"],
         several=model.multi_label,
         sentences=sentences,
-        start=_linear_of(model).scaled(1 / factor) if is_near else None,
+        passes=_PASSES,
     )
     progress("fitting n-grams", 1, 1)
     return found.scaled(factor)
-
-
-def _linear_of(model: TrainedModel) -> LinearModel:
-    """Return the linear part of a trained classifier."""
-    reads_vectors = isinstance(model.head, LinearHead) or "head/vector/kernel" in model.weights
-    names = ("ngrams/", "meaning/projection", *(("head/logits/",) if reads_vectors else ()))
-    weights = {name: value for name, value in model.weights.items() if name.startswith(names)}
-    return LinearModel(weights, SENTENCES)
 
 
 # --- the classifier ---

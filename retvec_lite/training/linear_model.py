@@ -40,8 +40,6 @@ _PASSES: Final = 10
 _WORTH_PASSES: Final = 200
 """C of softmax regression, and when it ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
 al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
-_PASSES_FROM_START: Final = 3
-"""Passes from the solution of nearly the same texts: more gained nothing on validation texts."""
 UNSEEN_BY_SOFTMAX: Final = -4.0
 
 
@@ -93,7 +91,10 @@ class LinearModel:
 
     def scores(self, features: Features) -> Floats:
         """Return the logits of texts, float32 `[texts, classes]`; with codebooks, `features` count hashes."""
-        table, squares = self._table()
+        table, squares = self.weights["ngrams/table"], self.weights["ngrams/squares"]
+        if "ngrams/codes" in self.weights:
+            rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
+            table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
         counts = features.counts.matrix()
         found: Floats = (counts @ table) / _lengths(counts, squares)[:, None] + self.weights["ngrams/bias"]
         if features.vectors is not None:
@@ -101,26 +102,6 @@ class LinearModel:
         if features.meaning is not None:
             found = found + features.meaning @ self.weights["meaning/projection"]
         return found.astype(np.float32)
-
-    def _table(self) -> tuple[Floats, Floats]:
-        """Return a row for each bucket of n-grams, or for each hash, and their squares."""
-        table, squares = self.weights["ngrams/table"], self.weights["ngrams/squares"]
-        if "ngrams/codes" in self.weights:
-            rows = self.weights["ngrams/codes"].astype(np.int64) + np.arange(len(table) // CODES) * CODES
-            table, squares = table[rows].sum(axis=1), squares[rows].sum(axis=1)
-        return table, squares
-
-    def before(self, roots: Floats, basis: Floats, centre: Floats, length: float) -> tuple[Floats, Floats]:
-        """Return kernel `[features, classes]` and bias `[classes]` of the problem whose solution this would be, as `fit_linear` scales features."""
-        bias = self.weights["ngrams/bias"]
-        parts = [self._table()[0] / roots[:, None]]
-        if "head/logits/kernel" in self.weights:
-            inner = self.weights["head/logits/kernel"]
-            parts.append(np.linalg.pinv(basis) @ inner)
-            bias = bias + self.weights["head/logits/bias"] + centre @ inner
-        if "meaning/projection" in self.weights:
-            parts.append(self.weights["meaning/projection"] / np.float32(length))
-        return np.concatenate(parts).astype(np.float32), bias.astype(np.float32)
 
     def scaled(self, factor: float) -> "LinearModel":
         """Return the model whose logits are `factor` times these, on a grid again."""
@@ -145,12 +126,12 @@ def fit_linear(
     vectors: Vectors = MEANS,
     weights: Floats | None = None,
     text_weights: Floats | None = None,
-    start: LinearModel | None = None,
+    passes: int | None = None,
 ) -> LinearModel:
     """Solve the linear part, by softmax regression where asked for. Labels without a text get low scores.
 
-    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does. A softmax
-    regression may `start` from a solved one, of all of these labels and as many buckets, which takes fewer passes.
+    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
+    `passes` are those of SAGA, None for the usual ones.
     """
     length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
     scaled, squares = _weighted(features.counts.matrix(), weighing.power)
@@ -168,8 +149,7 @@ def fit_linear(
     if targets.ndim == 2:
         kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
     elif softmax:
-        first = start.before(roots, basis, centre, length) if start else None
-        kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares, first)
+        kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares, passes)
     else:
         from sklearn.svm import LinearSVC
 
@@ -192,26 +172,16 @@ def fit_linear(
 
 
 def _softmax_regression(
-    scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats, start: tuple[Floats, Floats] | None = None
+    scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats, passes: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the kernel `[features, classes]` and the bias `[classes]` of the highest likelihood, but for a penalty, for one label a text.
-
-    It may `start` from others.
-    """
+    """Return the kernel `[features, classes]` and the bias `[classes]` of the highest likelihood, but for a penalty, for one label a text."""
     from sklearn.linear_model import LogisticRegression
 
     # Few texts have few n-grams, and the solver keeps twenty copies of its weights.
     used = np.unique(scaled.indices)
     solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
     if len(targets) >= _WORTH_PASSES:
-        solver.set_params(solver="saga", max_iter=_PASSES, random_state=seed)
-        if start:
-            there = np.unique(targets)
-            first, biases = start[0][np.ix_(used, there)].T, start[1][there]
-            if len(there) == 2:
-                first, biases = first[1:] - first[:1], biases[1:] - biases[:1]
-            solver.set_params(warm_start=True, max_iter=_PASSES_FROM_START)
-            solver.coef_, solver.intercept_ = np.ascontiguousarray(first), biases
+        solver.set_params(solver="saga", max_iter=passes or _PASSES, random_state=seed)
     kernel = np.zeros((scaled.shape[1], classes), np.float32)
     seen = scaled[:, used].astype(np.float32)
     kernel[used], bias = solve_together(solver, seen, targets, classes, shares, UNSEEN_BY_SOFTMAX)

@@ -329,7 +329,7 @@ def solve(
     softmax: bool,
     several: bool,
     sentences: bool,
-    start: LinearModel | None = None,
+    passes: int | None = None,
 ) -> LinearModel:
     """Solve the linear part for what was read of texts, in the form in which it is exported.
 
@@ -343,7 +343,7 @@ def solve(
         softmax: whether by softmax regression.
         several: whether a text may have several labels.
         sentences: whether the vectors are of the sentence network.
-        start: where the softmax regression starts.
+        passes: see `fit_linear`.
     """
     # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
     rare = config.codebooks > 0 and not (softmax or several or len(labels) > _FEW_LABELS)
@@ -357,7 +357,7 @@ def solve(
         softmax=softmax,
         weighing=RARE if rare else USUAL,
         vectors=SENTENCES if sentences else MEANS,
-        start=start,
+        passes=passes,
     )
     if config.codebooks:
         squeezed = squeeze(model.weights, features.counts.totals(), config.codebooks, seed=settings.seed)
