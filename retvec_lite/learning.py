@@ -145,7 +145,7 @@ class Learning(Trained):
         progress: Progress | bool | None = None,
         **reading: "Unpack[ReadingOptions]",
     ) -> "Classifier":
-        """Return a classifier that has learned from more texts as well, in a tenth of the time of a training.
+        """Return a classifier that has learned from more texts as well, in a fraction of the time of a training.
 
         A text that was there, but for case, punctuation and spaces, has its newer label from now on; of several such texts in the data the
         last one counts. Labels may be new. The classifier needs what `train` keeps (`keep`) of the texts before. What those chose stays as
