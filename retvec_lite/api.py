@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
+from retvec_lite.data.descriptions import is_described
 from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.suspects import Check
@@ -48,8 +49,8 @@ _ROOM_A_CHARACTER: Final = {"texts": 2, "vectors": 60, "nothing": 0}
 @checked
 @takes(read_dataset, *READING)
 def train(
-    data: Any,
-    labels: Sequence[Any] | None = None,
+    data: Any = None,
+    labels: Sequence[Any] | Mapping[Any, str | Sequence[str] | None] | str | os.PathLike[str] | None = None,
     *,
     sample_weight: Sequence[float] | None = None,
     validation: float | ValidationData | Literal["auto"] = "auto",
@@ -72,7 +73,7 @@ def train(
     progress: Progress | bool | None = None,
     **reading: "Unpack[ReadingOptions]",
 ) -> Classifier:
-    """Train a classifier on labelled texts.
+    """Train a classifier on labelled texts, on names and descriptions of labels, or on both.
 
     Texts are mistyped on purpose while training, and training stops when accuracy on validation texts, clean and mistyped,
     stops improving.
@@ -81,7 +82,9 @@ def train(
         data: texts (list, NumPy array, pandas Series) with `labels`; or each without `labels`: a CSV, TSV, JSON or Parquet file, a
             folder of them, a pattern such as "data/*.csv", or a list of `pathlib.Path`; a DataFrame of pandas or Polars, or another table; a list of records or of pairs (text, label); a `Dataset`; or "starter" for the
             built-in data.
-        labels: a label for each text. Booleans and numbers become strings, as JSON writes them (1 and 1.0: "1", True: "true").
+        labels: a label for each text; or what labels mean, with data that have their own labels or without data: a mapping from labels to
+            descriptions (a string, a list of them, or None for the name alone), or a file with the columns label and description.
+            Booleans and numbers become strings, as JSON writes them (1 and 1.0: "1", True: "true").
         sample_weight: how much each text counts; only the ratios matter, and 0 leaves a text out.
         validation: labelled file (in Python also other data, or texts and labels), or the share of the data to set aside (default:
             cross-validate up to 3,000 texts, a tenth of more).
@@ -123,6 +126,9 @@ def train(
         >>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, epochs=2)
         >>> classifier.labels
         ('alarm', 'delivery')
+        >>> classifier = rl.train(labels={"refund": "wants money back", "delivery": ["where is my parcel", "it came late"]})
+        >>> classifier.predict("please return what I paid", top=1)[0].label
+        'refund'
     """
     given = locals()
     if start_from is not None:
@@ -135,6 +141,8 @@ def train(
     if out is not None and earlier is None:
         refuse_existing_folder(out, force)
     request = read_request(given)
+    if keep == "vectors" and request.training.descriptions:
+        raise RetvecLiteError("Descriptions of labels (labels) are kept as texts: leave --keep vectors (keep) out.")
     if out is not None:
         if earlier and is_made_from(earlier, request):
             with watched(progress) as report:
@@ -171,6 +179,10 @@ def _go_on(given: Mapping[str, Any]) -> Classifier:
     Raises:
         RetvecLiteError: for an option that cannot change, and as `Classifier.learn`.
     """
+    if given["data"] is None or is_described(given["labels"]):
+        raise RetvecLiteError(
+            "A classifier goes on learning from labelled texts (data): to change what labels mean (labels), train anew, without start_from."
+        )
     taken = ("data", "labels", "start_from", "out", "force", "progress")
     for name, parameter in inspect.signature(train).parameters.items():
         is_own = name in given and name not in taken

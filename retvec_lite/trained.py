@@ -326,6 +326,8 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
     folds, epochs = facts.get("folds", 0), facts.get("epochs")
     texts = f"{facts['training_texts']:,} training texts, " if "training_texts" in facts else ""
+    if described := facts.get("described", {}).get("descriptions"):
+        texts += f"{described:,} descriptions, "
     cut = [
         f"{facts[name]:.1%} {what}"
         for name, what in (

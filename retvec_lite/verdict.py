@@ -10,6 +10,7 @@ from typing import Any, Final
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
+from retvec_lite.expectations import expected
 from retvec_lite.terminal import one_line
 
 NEXT: Final = "Next: "
@@ -58,7 +59,7 @@ def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision)
     """
     found = Facts(facts, labels, decision)
     if not found.tested:
-        return []
+        return _from_names(found) if facts.get("described") else []
     if found.are_few:
         return [f"Ship or not: nobody can say yet. {_few_texts(found)}", *_learned(found), f"{NEXT}{_next(found)}"]
     lines = [
@@ -107,6 +108,25 @@ def _learned(found: Facts) -> Iterator[str]:
             f"All figures are of the training before {added:,} new texts and {corrected:,} corrected ones were learned, the last on "
             f"{shown(lessons[-1]['learned_on'])}; of these, the classifier before got {lessons[-1]['right_before']:.0%} right."
         )
+
+
+def _from_names(found: Facts) -> list[str]:
+    """Return the verdict on a classifier that was tested on nothing."""
+    known, described = expected(len(found.labels)), found.facts["described"].get("descriptions")
+    share = known.of_descriptions if described else known.of_names
+    learned = "names and descriptions" if described else "names"
+    why = (
+        "There are no texts"
+        if not found.texts
+        else f"{found.texts:,} {'text is' if found.texts == 1 else 'texts are'} too few"
+    )
+    return [
+        f"Ship or not: nobody can say yet. {why} to test it on.",
+        f"What to expect from {learned} alone: on {known.data} ({known.labels} labels), {share:.0%} of the answers are right. Your texts may be "
+        "harder, or easier.",
+        *_none_of_these(found),
+        f"{NEXT}write five texts of each label, or choose them from texts without labels (rl.suggest), and train with these as well.",
+    ]
 
 
 def _few_texts(found: Facts) -> str:

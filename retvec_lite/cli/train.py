@@ -14,13 +14,21 @@ from retvec_lite.model.heads import RnnHead
 
 def declare_train(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument(
+        "data",
+        nargs="*",
+        metavar="DATA",
+        help="labelled CSV, TSV, JSON or Parquet files, folders of them, or patterns; 'starter': the built-in data; none with --labels alone",
+    )
     add_options(
         parser,
         train,
-        without=("labels", "sample_weight", "progress"),
-        data={
-            "nargs": "+",
-            "help": "labelled CSV, TSV, JSON or Parquet files, folders of them, or patterns; 'starter': the built-in data",
+        without=("data", "sample_weight", "progress"),
+        labels={
+            "type": str,
+            "metavar": "FILE",
+            "help": "names and descriptions of labels, which are learned from as well: a file with the columns label and description, "
+            "several rows a label; texts may be few then, or none",
         },
         out={"required": True, "metavar": "DIR"},
     )
@@ -42,7 +50,8 @@ def run_train(args: argparse.Namespace) -> int:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
     if args.head != RnnHead.name:
         run_small_operations_side_by_side()
-    classifier = train(data=files[0] if len(files) == 1 else list(map(Path, files)), progress=True, **options)
+    data = None if not files else files[0] if len(files) == 1 else list(map(Path, files))
+    classifier = train(data=data, progress=True, **options)
     print(classifier.lesson or classifier)
     if plot:
         classifier.plot_learning_curve(plot, force=args.force)

@@ -148,7 +148,7 @@ def count_copies(groups: Groups) -> dict[str, int]:
 
 def count_independent(groups: Groups) -> float:
     """Return how many texts without copies say as much as these: all of a group are right, or wrong, together (Kish 1965)."""
-    return float(len(groups) ** 2 / np.square(np.bincount(groups)).sum())
+    return float(len(groups) ** 2 / np.square(np.bincount(groups)).sum()) if len(groups) else 0.0
 
 
 def read_words(texts: Sequence[str]) -> list[Words]:

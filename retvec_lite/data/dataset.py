@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypedDict
 from retvec_lite.arguments import checked, finite
 from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.copies import Groups, find_copies
+from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
@@ -44,6 +45,7 @@ class Dataset:
         left_out: sentences about rows that are not here: empty ones, and bad ones that were to be skipped.
         weights: how much each text counts in training; empty where all count the same.
         rows: row of each text in the data that were given, counted from 0, without the header; empty where none was left out.
+        descriptions: labels, with texts or without, and what they mean; see `data.descriptions`.
 
     Example:
         >>> from retvec_lite import Dataset
@@ -59,6 +61,7 @@ class Dataset:
     left_out: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
     rows: tuple[int, ...] = ()
+    descriptions: tuple[Description, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -70,8 +73,8 @@ class Dataset:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The distinct labels, sorted by code point: the order of a classifier's outputs."""
-        return tuple(sorted(self.label_counts))
+        """The distinct labels, of texts and of descriptions, sorted by code point: the order of a classifier's outputs."""
+        return tuple(sorted({*self.label_counts, *dict(self.descriptions)}))
 
     @property
     def label_sets(self) -> tuple[tuple[str, ...], ...]:
@@ -86,7 +89,8 @@ class Dataset:
     @property
     def smallest_label(self) -> tuple[str, int]:
         """The label with the fewest texts, and how many these are."""
-        return min(self.label_counts.items(), key=lambda item: (item[1], item[0]))
+        counts = self.label_counts
+        return min(((label, counts[label]) for label in self.classes), key=lambda item: (item[1], item[0]))
 
     @property
     def strata(self) -> tuple[str, ...]:

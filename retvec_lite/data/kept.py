@@ -71,13 +71,14 @@ def join(keys: Keys, labels: Sequence[str], new_keys: Keys, new_labels: Sequence
 
 
 def texts_bytes(dataset: Dataset) -> bytes:
-    """Return the content of the file: a line for each text, with its label, and its weight if they have any."""
+    """Return the content of the file: a line for each text, with its label, and its weight if they have any; then one for each description."""
     weights: Sequence[float | None] = dataset.weights or [None] * len(dataset)
     rows = zip(dataset.texts, dataset.label_sets if dataset.multi_label else dataset.labels, weights, strict=True)
     lines = [
         _line({"text": _whole(text), "label": label} | ({} if weight is None else {"weight": weight}))
         for text, label, weight in rows
     ]
+    lines += [_line({"label": label, "description": _whole(text)}) for label, text in dataset.descriptions]
     return b"".join(lines)
 
 
@@ -103,20 +104,31 @@ def read_texts_file(path: Path, multi_label: bool) -> Dataset:
     rows = [_row(line, f"{path}, line {number}", multi_label) for number, line in enumerate(lines, 1) if line.strip()]
     if not rows:
         raise RetvecLiteError(f"{path} holds no texts to go on from: train again on all texts.")
-    texts, labels, weights = zip(*rows, strict=True)
-    weights = tuple(weight for weight in weights if weight is not None)
+    described = tuple((row["label"], row["description"]) for row in rows if "description" in row)
+    rows = [row for row in rows if "text" in row]
+    labels = tuple(join_labels(row["label"]) if multi_label else row["label"] for row in rows)
+    weights = tuple(row["weight"] for row in rows if row.get("weight") is not None)
+    found = Dataset(tuple(row["text"] for row in rows), labels, path, multi_label, weights=weights)
     try:
-        return as_dataset(Dataset(texts, labels, path, multi_label, weights=weights))
+        return replace(as_dataset(found) if rows else found, descriptions=described)
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{path} is damaged: {error}") from error
 
 
-def _row(line: bytes, place: str, multi_label: bool) -> tuple[str, str, float | None]:
-    """Return text, label and weight of a line."""
+def _row(line: bytes, place: str, multi_label: bool) -> dict[str, Any]:
+    """Return a line: text, label and weight, or label and description."""
     row = parse_json(line, place)
     try:
-        check_fields(row, {"text": TEXT, "label": listed(TEXT) if multi_label else TEXT, "weight": number(0)})
-        return row["text"], join_labels(row["label"]) if multi_label else row["label"], row.get("weight")
+        fields = {
+            "text": TEXT,
+            "label": listed(TEXT) if multi_label else TEXT,
+            "weight": number(0),
+            "description": TEXT,
+        }
+        check_fields(row, fields)
+        if "label" not in row or ("text" in row) == ("description" in row):
+            raise KeyError("label")
+        return dict(row)
     except (RetvecLiteError, KeyError, AttributeError, TypeError) as error:
         raise RetvecLiteError(f"{place} has no text and label as a training writes them. Remove the line.") from error
 

@@ -20,7 +20,7 @@ https://reproducible-builds.org/specs/source-date-epoch/."""
 
 
 def data_hash(dataset: Dataset) -> str:
-    """Return 16 hexadecimal digits for texts, labels and weights in their order, whatever file they stood in.
+    """Return 16 hexadecimal digits for texts, labels, weights and descriptions in their order, whatever file they stood in.
 
     Example:
         >>> from retvec_lite.data.dataset import Dataset
@@ -32,7 +32,10 @@ def data_hash(dataset: Dataset) -> str:
     # Only the ratios of weights matter.
     most = max(dataset.weights, default=1.0)
     weights = [repr(weight / most) for weight in dataset.weights] if len(set(dataset.weights)) > 1 else []
-    for cell in (*dataset.texts, *dataset.labels, *weights):
+    described = (
+        ["descriptions", *(cell for row in dataset.descriptions for cell in row)] if dataset.descriptions else []
+    )
+    for cell in (*dataset.texts, *dataset.labels, *weights, *described):
         content = cell.encode("utf-8", "surrogatepass")
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()[:16]

@@ -133,8 +133,13 @@ def lean(threshold: float, keep: float, answers: float, decision: Decision, labe
         return threshold
     chance = 1.0 / labels
     common = (chance + (1.0 - chance) * _ABOVE_CHANCE) / chance**decision.unknown_power
-    leant = float(threshold**credible * min(threshold, common) ** (1.0 - credible))
-    return max(math.floor(leant * _STEPS) / _STEPS, 1 / _STEPS)
+    return lowered(float(threshold**credible * min(threshold, common) ** (1.0 - credible)), decision)
+
+
+def lowered(threshold: float, decision: Decision) -> float:
+    """Return a threshold as a multiple of a millionth, which keeps the answers at it, within what a decision may have."""
+    most = math.inf if decision.unknown_power else 1 - 1 / _STEPS
+    return min(max(math.floor(threshold * _STEPS) / _STEPS, 1 / _STEPS), most)
 
 
 def choose_threshold(

@@ -92,13 +92,14 @@ def endings(suffixes: Sequence[str]) -> str:
 
 
 def missing_column(
-    file: str | os.PathLike[str], column: object, found: Sequence[object], option: str
+    file: str | os.PathLike[str], column: object, found: Sequence[object], option: str | None
 ) -> RetvecLiteError:
-    """Return the error about a column that is not there, or there twice."""
+    """Return the error about a column that is not there, or there twice; None for an option where it must be called so."""
     if column in found:
         return RetvecLiteError(f"The column {column!r} appears twice in {os.fspath(file)}. Rename one of them.")
     names = ", ".join(map(repr, found)) or "none"
-    return RetvecLiteError(f"No column {column!r} in {os.fspath(file)} (found: {names}). Name it with {option}.")
+    advice = f" Name it with {option}." if option else ""
+    return RetvecLiteError(f"No column {column!r} in {os.fspath(file)} (found: {names}).{advice}")
 
 
 class Rows:
@@ -129,6 +130,7 @@ class Rows:
         delimiter: str | None = None,
         skipped: Skipped | None = None,
         whole: bool = False,
+        can_rename: bool = True,
     ) -> None:
         """Open the file; its suffix decides the format.
 
@@ -138,6 +140,7 @@ class Rows:
             delimiter: between the cells of a table; by default that of `,`, `;`, TAB and `|` with which the header has the required columns.
             skipped: told about empty and bad rows, which are left out; without it, a bad one is an error.
             whole: read all columns of Parquet, and not the required ones alone.
+            can_rename: options name the columns, which errors say.
 
         Raises:
             RetvecLiteError: for a file that cannot be opened or lacks a column; and later for each bad row, unless `skipped` takes it.
@@ -147,6 +150,7 @@ class Rows:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise RetvecLiteError(f"delimiter must be one character, such as ';', or tab, not {shown(delimiter)}.")
         self._path, self._required, self._skipped, self._whole = path, required, skipped or Skipped(), whole
+        self._options = _OPTIONS if can_rename else (None,) * len(required)
         self._suffix, codec = format_of(path)
         self.columns: list[str] = []
         self.schema: Any = None
@@ -237,7 +241,7 @@ class Rows:
 
     def _check_columns(self, columns: list[str], note: str = "") -> None:
         """Refuse columns without the required ones; the note is added where one is missing."""
-        for column, option in zip(self._required, _OPTIONS, strict=False):
+        for column, option in zip(self._required, self._options, strict=False):
             if columns.count(column) != 1:
                 error = missing_column(self._path, column, columns, option)
                 raise RetvecLiteError(f"{error}{'' if column in columns else note}")
@@ -319,10 +323,11 @@ class Rows:
             raise self.bad(line, problem)
         if hint := json_hint(fields, self._required[0]):
             raise self.bad(line, hint, SystematicError)
-        for column, option in zip(self._required, _OPTIONS, strict=False):
+        for column, option in zip(self._required, self._options, strict=False):
             if column not in fields:
                 found = ", ".join(map(repr, fields)) or "none"
-                raise self.bad(line, f"no field {column!r} (found: {found}). Name it with {option}")
+                advice = f". Name it with {option}" if option else ""
+                raise self.bad(line, f"no field {column!r} (found: {found}){advice}")
         self._check_text(line, fields)
         return fields
 

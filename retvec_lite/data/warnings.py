@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from retvec_lite.contract import BLANK, INVISIBLE
 from retvec_lite.data.copies import copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.descriptions import SAYS, plain_name
 from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.normal_form import is_ignored
@@ -40,27 +41,37 @@ _UNSEEN: Final = frozenset((*BLANK, *map(chr, INVISIBLE)))
 
 
 def check_trainable(dataset: Dataset) -> None:
-    """Make sure that a classifier can be trained: two labels or more, two texts or more of each.
+    """Make sure that a classifier can be trained: two labels or more, and something that says what each is.
+
+    That is a text, a description, or a name with a word; where a text may have several labels, two texts.
 
     Raises:
         RetvecLiteError: names the label that falls short.
     """
-    counts = dataset.label_counts
-    if len(counts) < 2:
-        only = f"only {min(counts)!r}" if counts else "none"
+    labels, counts = dataset.classes, dataset.label_counts
+    if len(labels) < 2:
+        only = f"only {labels[0]!r}" if labels else "none"
         raise RetvecLiteError(f"{dataset.path} needs at least 2 different labels, but has {only}.")
     label, count = dataset.smallest_label
-    if count < 2:
-        advice = _swapped_columns(dataset) or "Add one, or drop the label."
+    if dataset.multi_label and count < 2:
         raise RetvecLiteError(
-            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. {advice}"
+            f"{dataset.path} needs at least 2 examples of every label, but has 1 of {label!r}. Add one, or drop the label."
+        )
+    if count < 2 and (question := _swapped_columns(dataset)):
+        raise RetvecLiteError(f"{dataset.path} has 1 example of {label!r}. {question}")
+    described = {label for label, text in dataset.descriptions if SAYS.search(text or plain_name(label))}
+    if silent := [label for label in labels if not counts[label] and label not in described]:
+        raise RetvecLiteError(
+            f"Nothing says what the label {silent[0]!r} of {dataset.path} is: its name has no word. Describe it, or give texts of it."
         )
 
 
 def _swapped_columns(dataset: Dataset) -> str | None:
-    """Return the question to ask where there are as many different labels as different texts, or more; None elsewhere."""
+    """Return the question to ask where there are as many different labels as different texts, or more, and longer ones; None elsewhere."""
     labels, texts = len(dataset.classes), len(set(dataset.texts))
     if dataset.multi_label or labels < max(texts, _MANY):
+        return None
+    if sum(map(len, dataset.labels)) <= sum(map(len, dataset.texts)):  # one text a label is few, and no mistake
         return None
     return (
         f"{labels:,} different labels for {texts:,} different texts: are the columns swapped? Name them with --text-column and "
@@ -107,6 +118,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         )
 
     counts = training.label_counts
+    described = dict(training.descriptions)
     if training.multi_label and all(len(names) == 1 for names in training.label_sets):
         found.append("Every text has exactly one label: without --multi-label, the classifier would know that.")
     alike: dict[str, list[str]] = defaultdict(list)
@@ -117,7 +129,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         what = "case, spaces, invisible characters or Unicode form"
         found.append(f"Labels that differ only in {what}: {examples}. Is each of them one label?")
 
-    for what, cells in (("text", training.texts), ("label", counts.elements())):
+    for what, cells in (("text", training.texts), ("label", [*counts.elements(), *(described.keys() - counts.keys())])):
         if missing := [cell for cell in cells if cell.strip() in _MISSING]:
             words = _listed(list(dict.fromkeys(missing)), repr)
             found.append(
@@ -127,7 +139,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
 
     rows = list(zip(training.texts, training.labels, strict=True))
     quoted = [row for row in rows if any(map(_SINGLE.fullmatch, row))]
-    if len(quoted) >= _QUOTED * len(rows):
+    if quoted and len(quoted) >= _QUOTED * len(rows):
         found.append(
             f"{len(quoted):,} of {len(rows):,} rows have a cell in single quotes, which are read as part of it: {_short(quoted[0][0])}. "
             'Quote cells with ", or read them in Python with csv.reader(..., quotechar="\'").'
@@ -136,7 +148,10 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         examples = _listed(empty, lambda row: f"{_short(row[0])} ({row[1]!r})")
         found.append(f"{_count(empty, 'text holds', 'texts hold')} nothing but invisible characters: {examples}.")
 
-    if rare := sorted((label for label in counts if counts[label] < FEW), key=lambda label: (counts[label], label)):
+    rare = sorted(
+        (label for label in training.classes if counts[label] < FEW), key=lambda label: (counts[label], label)
+    )
+    if rare and len(training):
         examples = _listed(rare, lambda label: f"{label!r} ({counts[label]})")
         found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {FEW} texts: {examples}. Add some.")
 

@@ -81,6 +81,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "copies": structured(_COPIES, _COPIES, "an object of how many texts repeat others, and how many groups of copies there are"),
     "created_by": TEXT,
     "data": TEXT,
+    "described": structured({"names": COUNT, "descriptions": COUNT}),
     "doubtful": COUNT,
     "data_hash": TEXT,
     "epochs": either(COUNT, NOTHING),

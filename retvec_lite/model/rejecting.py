@@ -34,8 +34,8 @@ def read_threshold(rates: Sequence[Rate], keep: float | None, false_alarms: floa
         )
     if not rates:
         raise RetvecLiteError(
-            "This classifier has no table of rates: an earlier release trained it, or its unknown label was chosen afterwards. Train it "
-            "again, or choose by labelled texts, with_threshold(keep=0.95, data=...)."
+            "This classifier has no table of rates: an earlier release trained it, it was trained without texts, or its unknown label was chosen "
+            "afterwards. Train it again, or choose by labelled texts, with_threshold(keep=0.95, data=...)."
         )
     alarms = [rate.false_alarms for rate in rates if rate.false_alarms is not None]
     if keep is None and not alarms:

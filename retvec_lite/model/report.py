@@ -182,6 +182,8 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
     way = (
         f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} others for validation"
     )
+    if not facts.get("training_texts") and "described" in facts:
+        way = "only names and descriptions of the labels"
     lines = [f"{facts.get('training_texts', 0):,} texts of {_code(data)}, {way}, mistyped on purpose while training."]
     if "data_hash" in facts:
         lines.append(

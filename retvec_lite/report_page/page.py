@@ -37,7 +37,11 @@ def training_page(
     held_out: HeldOut,
 ) -> bytes:
     """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
-    clean, facts, decision = validation[0.0], model.training, model.decision
+    facts, decision = model.training, model.decision
+    if not validation:
+        said = [*facts.get("warnings", ()), *verdict(facts, model.labels, decision)]
+        return _page(f"Report on {facts['data']}", said, [])
+    clean = validation[0.0]
     labels, answers = held_out.dataset.labels, held_out.probabilities[0.0]
     rejection = None
     if decision.thresholds is not None:

@@ -18,7 +18,7 @@ def plain_svm(data: TrainingData) -> float | None:
     """
     texts, tested = list(data.clean), list(data.held_out_texts[0.0])
     characters = sum(map(len, texts)) + (0 if data.folds else sum(map(len, tested)))
-    if data.scheme.multi_label or characters * (len(data.labels) + _WORK_BESIDE_LABELS) > _WORK:
+    if not tested or data.scheme.multi_label or characters * (len(data.labels) + _WORK_BESIDE_LABELS) > _WORK:
         return None
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
     from sklearn.pipeline import make_pipeline

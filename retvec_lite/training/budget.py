@@ -187,14 +187,14 @@ def choose_meaning_kb(
     """
     spec = sentences or HEADS[_usual_head(data) if head == "auto" else head]()
     room = budget.ngram_room(spec)
-    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if len(data.clean) <= FEW else MOST_BUCKETS
+    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if data.texts <= FEW else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
     return min(max(room // _MEANING_SHARE, left, least), _MOST_MEANING) // 1000
 
 
 def _usual_head(data: TrainingData) -> str:
-    return PoolHead.name if not data.scheme.multi_label and len(data.clean) <= FEW else CnnHead.name
+    return PoolHead.name if not data.scheme.multi_label and data.texts <= FEW else CnnHead.name
 
 
 def _least_room(budget: Budget, meaning: MeaningConfig | None) -> str:

@@ -5,7 +5,7 @@ import functools
 import math
 import random
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.decision import letters_and_digits
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, Names, names_of
+from retvec_lite.training.described import NOTHING, Described, labels_of
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
 from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
 from retvec_lite.windows import read_text
@@ -88,14 +89,15 @@ class TrainingData:
         scheme: one label a text, or several.
         labels: class names in the order of the outputs.
         strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
-        examples: what to learn from.
+        examples: what to learn from: texts, and behind them what labels are called and mean.
         held_out: what to validate on.
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
-        clean_ids: word ids of the training texts as they are, int32 `[texts, max_words]`.
-        clean: the training texts as they are.
+        clean_ids: word ids of what is learned from as it is, int32 `[texts, max_words]`.
+        clean: what is learned from as it is.
         mistyped: the texts of `examples.copies`; with a translation, every second copy is one.
-        names: of labels, which a linear part of few texts learns from as well.
-        name_ids: their word ids, int32 `[names, max_words]`.
+        described: the last of these texts, which say what labels are called and mean.
+        background: open texts of no label, which few texts are told from.
+        background_ids: their word ids, int32 `[texts, max_words]`.
         held_out_texts: those of `held_out.ids`.
         splits: what is fitted to which texts, and tested on which. Cross-validated, the held-out texts are the training texts, and
             each of them is in one split; otherwise they are others, and there is one split of everything.
@@ -112,11 +114,17 @@ class TrainingData:
     clean_ids: Ints
     clean: Sequence[str]
     mistyped: Sequence[Sequence[str]]
-    names: Names
-    name_ids: Ints
+    described: Described
+    background: Sequence[str]
+    background_ids: Ints
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
     refit: bool = False
+
+    @property
+    def texts(self) -> int:
+        """How many texts there are to learn from, without names and descriptions."""
+        return len(self.clean) - len(self.described.texts)
 
     @property
     def config(self) -> EncoderConfig:
@@ -143,7 +151,8 @@ class TrainingData:
         """How common each label is, where a text has one, to three digits; None where all are alike."""
         if self.scheme.multi_label:
             return None
-        counts = np.bincount(self.examples.targets, minlength=len(self.labels))
+        # A label that is only described is as common as one with a text.
+        counts = np.maximum(np.bincount(self.examples.targets[: self.texts], minlength=len(self.labels)), 1)
         shares = [float(f"{max(share, 1e-6):.3g}") for share in counts / counts.sum()]
         return None if len(set(shares)) == 1 else tuple(shares)
 
@@ -176,6 +185,8 @@ def make_examples(
     word_length: int = EncoderConfig.word_length,
     translation: Translation | None = None,
     common_words: Sequence[Sequence[str]] = (),
+    described: Described = NOTHING,
+    background: Sequence[str] = (),
     progress: Progress = silent,
 ) -> TrainingData:
     """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
@@ -183,35 +194,44 @@ def make_examples(
     With a `translation`, each mistyped copy is followed by one in words of other languages.
 
     Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
-    `folds` are the splits of a cross-validation. Progress is told of "encoding texts".
+    `folds` are the splits of a cross-validation. What labels are called and mean, `described`, is learned from like the training texts, and
+    in every fold. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
-    mistyped = augmented_copies(
-        training.texts, copies=copies, typo_rate=typo_rate, seed=seed, common_words=common_words
+    clean = (*training.texts, *described.texts)
+    ways: dict[str, Any] = {"copies": copies, "typo_rate": typo_rate, "common_words": common_words}
+    # A name is a word or two, of which little would be left.
+    names, others = described.texts[: described.names], described.texts[described.names :]
+    pairs = zip(
+        augmented_copies(training.texts, seed=seed, **ways),
+        augmented_copies(others, seed=seed + 2, **ways),
+        strict=True,
     )
+    mistyped = [[*texts, *names, *more] for texts, more in pairs]
     held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
     if typo_rate:
         draw = random.Random(seed + 1).random
         held_out[DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
     if translation:
-        translated = translation.copies(training.texts, len(mistyped), seed)
+        translated = translation.copies(clean, len(mistyped), seed)
         mistyped = [copy for pair in zip(mistyped, translated, strict=True) for copy in pair]
         (held_out[TRANSLATED],) = translation.copies(validation.texts, 1, seed + 1)
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
-    names = names_of(labels)
-    groups = [training.texts, *mistyped, *held_out.values(), names.texts]
+    targets = np.concatenate([targets, labels_of(described, labels)]) if described.texts else targets
+    groups = [clean, *mistyped, *held_out.values(), background]
     rules = config or EncoderConfig(word_length=word_length)
-    asked = count_words(training.texts, rules)
-    config = config or choose_sizes(training.texts, asked, rules)
+    asked = count_words(clean, rules)
+    config = config or choose_sizes(clean, asked, rules)
     reader = TextReader((text for group in groups for text in group), config, progress)
     ids = [reader.word_ids(group) for group in groups]
     split = len(ids) - len(held_out) - 1
+    always = np.arange(len(training), len(clean))
     return TrainingData(
         reader,
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], targets, len(labels), _weights(training, training)),
+        Examples(ids[1:split], targets, len(labels), _weights(training, training, len(always))),
         HeldOutIds(
             dict(zip(held_out, ids[split:-1], strict=True)),
             truth,
@@ -220,24 +240,29 @@ def make_examples(
         ),
         float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
         ids[0],
-        training.texts,
+        clean,
         mistyped,
-        names,
+        described,
+        background,
         ids[-1],
         held_out,
-        folds or [(np.arange(len(training)), np.arange(len(validation)))],
+        [(np.concatenate([rows, always]), others) for rows, others in folds]
+        or [(np.arange(len(clean)), np.arange(len(validation)))],
         refit,
     )
 
 
-def _weights(texts: Dataset, training: Dataset) -> Floats | None:
-    """Return how much each text counts, float32 `[texts]`, with a mean of 1 over the training texts; None: all the same."""
+def _weights(texts: Dataset, training: Dataset, described: int = 0) -> Floats | None:
+    """Return how much each text counts, float32 `[texts]`, with a mean of 1 over the training texts; None: all the same.
+
+    So many that are `described` come last, each of that mean.
+    """
     if not texts.weights:
         return None
     # Only their ratios matter, and the largest may be near the end of a float.
     most = max(training.weights)
     shares: Floats = np.array(texts.weights) / most / np.mean(np.array(training.weights) / most)
-    return shares.astype(np.float32)
+    return np.concatenate([shares, np.ones(described)]).astype(np.float32)
 
 
 def augmented_copies(

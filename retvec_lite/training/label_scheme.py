@@ -6,12 +6,9 @@ probability of its own, the sigmoid of its logit, and the answer is every label 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_softmax, logit, softmax
 
 from retvec_lite.contract import Floats, Ints
@@ -23,53 +20,6 @@ if TYPE_CHECKING:
 
 _RESAMPLES: Final = 200
 """Bootstrap samples from which an error is estimated (Efron 1979)."""
-
-
-_NO_WORD: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
-"""Between the words of a name, such as `card_arrival`, `Card arrival` or `cardArrival`."""
-
-
-_SAYS: Final = re.compile(r"[^\W\d_]{3}")
-"""What a name needs to say something: not `7` or `C`."""
-
-
-class Names(NamedTuple):
-    """Names of labels as texts, and their targets, int32 `[names]`."""
-
-    texts: Sequence[str]
-    targets: Ints
-
-
-def names_of(labels: Sequence[str]) -> Names:
-    """Return the names that have a word of three letters: they say what texts are about."""
-    texts = [" ".join(_NO_WORD.sub(" ", label).split()) for label in labels]
-    said = [place for place, text in enumerate(texts) if _SAYS.search(text)]
-    return Names([texts[place] for place in said], np.array(said, np.int32))
-
-
-def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) -> npt.NDArray[np.bool_]:
-    """Return which names of labels mean what the texts of their label mean: *ham* is also meat, and says nothing of messages.
-
-    Such a name is nearer to a text of its label than to another one at least half of the time, which is the area under the ROC
-    curve. A single one would only draw texts to its label, so none is left then.
-
-    Args:
-        texts: what each text means, `[texts, 64]`, of length 1 or 0.
-        targets: the label of each text, `[texts]`.
-        names: the same of each name.
-        of_labels: the label of each name.
-
-    Returns:
-        bool `[names]`. A name without a known word, or of a label without a text here, is kept: it may say something.
-    """
-    from sklearn.metrics import roc_auc_score
-
-    areas = [
-        roc_auc_score(targets == label, column) if label in targets else 1.0
-        for column, label in zip((texts @ names.T).T, of_labels, strict=True)
-    ]
-    found: npt.NDArray[np.bool_] = np.array(areas) >= 0.5
-    return found & (np.count_nonzero(found) > 1)
 
 
 class LabelScheme:

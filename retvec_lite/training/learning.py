@@ -7,6 +7,7 @@ for new labels, thresholds. The texts that were there are kept as they are (`dat
 import dataclasses
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -19,22 +20,24 @@ from retvec_lite.decision import Decision, letters_and_digits
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import LinearHead, PoolHead
-from retvec_lite.model.meaning_file import language_file
+from retvec_lite.model.meaning_file import language_file, packaged_languages
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import CODES, PRIME
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.budget import Budget
+from retvec_lite.training.described import NOTHING, Described, describe, labels_of
 from retvec_lite.training.examples import augmented_copies
 from retvec_lite.training.kept_vectors import Vectors, joined_features
-from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, names_of
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS
 from retvec_lite.training.languages import Translation, common_words
 from retvec_lite.training.linear_features import Features, count_ngrams, fold_counts, mean_vectors
 from retvec_lite.training.linear_model import LinearModel, codebooks_in
-from retvec_lite.training.linear_part import NAME_WEIGHT, TRANSLATED_SHARE, solve
+from retvec_lite.training.linear_part import TRANSLATED_SHARE, described_weights, solve
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
+from retvec_lite.training.related import with_related
 from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.stacking import LINEAR, NETWORK
 from retvec_lite.training.wider_network import fit_columns
@@ -79,7 +82,7 @@ def learn(
     trains = not isinstance(model.head, LinearHead) and "head/vector/kernel" not in model.weights
     if trains and labels != model.labels:
         wider = _with_columns(wider, model.labels, kept, settings, progress)
-    linear = _fit(wider, read, settings, model.labels, progress)
+    linear = _fit(wider, read, settings, _described(wider, kept, settings, model.labels), progress)
     lesson = {
         "data": new.path.name or new.path.resolve().name,
         "learned_on": today(),
@@ -171,7 +174,7 @@ def _with_columns(
         raise RetvecLiteError(
             "New labels are told from the others by texts, of which this classifier keeps vectors alone: train it again on all texts."
         )
-    copies = [list(kept.texts), _copies(model, kept, settings)[0][-1]]
+    copies = [list(kept.texts), _copies(model, kept.texts, settings)[0][-1]]
     reader = TextReader((text for copy in copies for text in copy), model.encoder, progress)
     scheme = SEVERAL_LABELS if model.multi_label else ONE_LABEL
     targets = np.concatenate([scheme.targets(kept, model.labels)] * len(copies))
@@ -188,7 +191,7 @@ def _with_columns(
 def read_vectors(model: TrainedModel, texts: Dataset, progress: Progress = silent) -> Vectors:
     """Return what the linear part of a trained classifier reads of texts and of their copies."""
     settings = _settings(model, model.labels)
-    copies, shares = _copies(model, texts, settings)
+    copies, shares = _copies(model, texts.texts, settings)
     reader = TextReader((text for copy in copies for text in copy), model.encoder, progress)
     features = _features(model, reader, copies, progress)
     scheme = SEVERAL_LABELS if model.multi_label else ONE_LABEL
@@ -198,7 +201,7 @@ def read_vectors(model: TrainedModel, texts: Dataset, progress: Progress = silen
 
 
 def _copies(
-    model: TrainedModel, texts: Dataset, settings: FitSettings
+    model: TrainedModel, texts: Sequence[str], settings: FitSettings
 ) -> tuple[list[Sequence[str]], tuple[float, ...]]:
     """Return the texts as they are, if they are read, and their copies as in the training; and how much each counts."""
     facts = model.training
@@ -206,14 +209,14 @@ def _copies(
     own = meaning.get("language")
     spoken = meaning.get("spoken") or ({own: 1.0} if own else {})
     count, rate, seed = settings.linear_copies, settings.typo_rate, settings.seed
-    mistyped = augmented_copies(texts.texts, copies=count, typo_rate=rate, seed=seed, common_words=common_words(spoken))
+    mistyped = augmented_copies(texts, copies=count, typo_rate=rate, seed=seed, common_words=common_words(spoken))
     # Of equal settings there are equally many copies, whatever chance makes of a few texts.
     read: list[tuple[Sequence[str], float]] = [(copy, 1.0) for copy in mistyped if rate]
     if others := [tag for tag in meaning.get("languages", {}) if tag != own]:
         translation = Translation(language_file(own), [language_file(tag) for tag in others])
-        read += [(copy, TRANSLATED_SHARE) for copy in translation.copies(texts.texts, len(mistyped), seed)]
+        read += [(copy, TRANSLATED_SHARE) for copy in translation.copies(texts, len(mistyped), seed)]
     if facts["linear"]["clean"]:
-        read.insert(0, (texts.texts, 1.0))
+        read.insert(0, (texts, 1.0))
     return [copy for copy, _ in read], tuple(share for _, share in read)
 
 
@@ -264,35 +267,54 @@ def _meanings(model: TrainedModel, reader: TextReader, copies: Sequence[Sequence
 # --- the fit ---
 
 
+def _described(model: TrainedModel, kept: Kept, settings: FitSettings, before: Sequence[str]) -> Described:
+    """Return names of labels that told something in the training, those of labels that are new since, all descriptions, and related words."""
+    if model.multi_label:
+        return NOTHING
+    few, called = model.training["linear"]["softmax"], {*model.training["linear"]["names"]}
+    if few:
+        called |= set(model.labels) - set(before)
+    texts = kept if isinstance(kept, Dataset) else Dataset((), (), Path(), False)
+    every = dataclasses.replace(texts, descriptions=(*texts.descriptions, *((label, "") for label in model.labels)))
+    found = describe(every, few=few)
+    telling = [place for place, label in enumerate(found.labels) if place >= found.names or label in called]
+    found = Described(
+        tuple(found.texts[place] for place in telling),
+        tuple(found.labels[place] for place in telling),
+        sum(place < found.names for place in telling),
+    )
+    language = model.training.get("meaning", {}).get("language")
+    if few and model.meaning and language in packaged_languages():
+        return with_related(found, model.labels, language_file(language), settings.seed)
+    return found
+
+
 def _fit(
-    model: TrainedModel,
-    read: Vectors,
-    settings: FitSettings,
-    before: Sequence[str],
-    progress: Progress,
+    model: TrainedModel, read: Vectors, settings: FitSettings, described: Described, progress: Progress
 ) -> LinearModel:
-    """Fit the linear part to everything that was read; `before` are the labels that were known."""
+    """Fit the linear part to everything that was read, and to what labels are called and mean."""
     facts, ngrams = model.training["linear"], model.ngrams
     assert ngrams is not None
     own = np.ones(len(read), np.float32) if read.weights is None else read.weights / read.weights.mean()
     parts, targets = list(read.copies), [read.targets] * len(read.copies)
-    weights = [np.float32(share) * own for share in read.shares]
-    # Names of labels that told something do so still; that of a new label is a text of it.
-    called = {*facts["names"], *(set(model.labels) - set(before) if facts["softmax"] else ())}
-    names = names_of(model.labels)
-    telling = [place for place, label in enumerate(names.targets) if model.labels[label] in called]
-    if telling:
-        texts = [names.texts[place] for place in telling]
-        parts += _features(model, TextReader(texts, model.encoder), [texts])
-        targets.append(names.targets[telling])
-        weights.append(np.full(len(telling), NAME_WEIGHT, np.float32))
+    counted, weights = list(targets), [np.float32(share) * own for share in read.shares]
+    if described.texts:
+        # A name is a word or two, of which little would be left.
+        names = described.texts[: described.names]
+        copies = [[*names, *copy] for copy in _copies(model, described.texts[described.names :], settings)[0]]
+        parts += _features(model, TextReader((text for copy in copies for text in copy), model.encoder), copies)
+        of_labels, texts = labels_of(described, model.labels), np.bincount(read.targets, minlength=len(model.labels))
+        found = described_weights(of_labels, described.related, texts, sum(read.shares))
+        targets += [of_labels] * len(copies)
+        counted += [np.unique(of_labels)] * len(copies)
+        weights += [np.float32(share) * found for share in read.shares]
     progress("fitting n-grams", 0, 1)
     sentences = "head/vector/kernel" in model.weights
     factor = model.training["factors"][LINEAR]
     features = joined_features(parts)
     if not ngrams.codebooks:
         features = dataclasses.replace(features, counts=fold_counts([features.counts], ngrams.buckets)[0])
-    found = solve(
+    solved = solve(
         features,
         np.concatenate(targets),
         np.concatenate(weights).astype(np.float32),
@@ -302,10 +324,11 @@ def _fit(
         softmax=facts["softmax"],
         several=model.multi_label,
         sentences=sentences,
+        counted=np.concatenate(counted),
         passes=_PASSES,
     )
     progress("fitting n-grams", 1, 1)
-    return found.scaled(factor)
+    return solved.scaled(factor)
 
 
 # --- the classifier ---

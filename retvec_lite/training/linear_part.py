@@ -14,8 +14,8 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
 from retvec_lite.ngrams import CODES, NgramConfig
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.described import telling_names
 from retvec_lite.training.examples import Rows
-from retvec_lite.training.label_scheme import telling_names
 from retvec_lite.training.linear_features import (
     Features,
     Kind,
@@ -44,8 +44,10 @@ _FEW_LABELS: Final = 20
 _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
-NAME_WEIGHT: Final = 3.0
-"""How much the name of a label counts beside its texts, chosen on validation texts with 5 and 10 texts a label."""
+DESCRIBED_WEIGHT: Final = 3.0
+RELATED_WEIGHT: Final = 3.0
+"""How much all names and descriptions of a label count together, with their copies; and how much its texts of related words do, shared with
+the texts that it has. Chosen on validation texts with 0 to 10 texts a label."""
 
 TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
@@ -68,7 +70,7 @@ class _Read:
     copies: Sequence[Features]
     shares: Sequence[float]
     held_out: Mapping[float, Features]
-    names: Features | None = None
+    background: Features
 
 
 class _Try(NamedTuple):
@@ -97,7 +99,7 @@ class LinearPart:
     curve: list[tuple[int, float]]
     _read: _Read
     _reads_clean: bool
-    _telling: Rows
+    _told: Rows
 
     def __init__(
         self, plan: Plan, vectors: Callable[[Ints], Floats] | None = None, progress: Progress = silent
@@ -107,7 +109,7 @@ class LinearPart:
         self._vectors, self._progress = vectors, progress
         self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
-        self.few = len(data.clean) <= FEW and not data.scheme.multi_label
+        self.few = data.texts <= FEW and not data.scheme.multi_label
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
 
@@ -124,7 +126,7 @@ class LinearPart:
     @property
     def facts(self) -> dict[str, Any]:
         """How it was fitted, for `learning`: by softmax regression; to the texts as they are, too; to the names of which labels."""
-        names = [self._data.labels[self._data.names.targets[name]] for name in self._telling]
+        names = [self._data.labels[target] for target in self._data.examples.targets[self._told]]
         return {"softmax": self.is_softmax, "clean": self._reads_clean, "names": names}
 
     def learn(self) -> HeldOutLogits:
@@ -133,6 +135,11 @@ class LinearPart:
         Returns:
             The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
         """
+        if not len(self._data.held_out.truth):
+            self._total, self.curve = 1, []
+            self.choose(self._likely_kinds()[0])
+            self.fit(np.arange(len(self._data.clean)))
+            return {rate: np.zeros((0, len(self._data.labels)), np.float32) for rate in self._data.held_out.ids}
         folds = len(self._data.splits)
         whole = folds > 1 or self.few
         kinds, last = self._likely_kinds(), whole or self._refit
@@ -167,11 +174,11 @@ class LinearPart:
             strict=False,
         )
         copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
-        self._reads_clean = not (self._is_long and len(data.clean) >= MANY and copies)
+        self._reads_clean = not (self._is_long and data.texts >= MANY and copies)
         if self._reads_clean:
             copies = [(data.clean, data.clean_ids, 1.0), *copies]
-        texts = [*(texts for texts, _, _ in copies), *data.held_out_texts.values(), data.names.texts]
-        ids = [*(ids for _, ids, _ in copies), *data.held_out.ids.values(), data.name_ids]
+        texts = [*(texts for texts, _, _ in copies), *data.held_out_texts.values(), data.background]
+        ids = [*(ids for _, ids, _ in copies), *data.held_out.ids.values(), data.background_ids]
         counts = count_hashes(data, texts, kind)
         books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
@@ -184,7 +191,7 @@ class LinearPart:
             found[: len(copies)],
             [share for _, _, share in copies],
             dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True)),
-            found[-1] if data.names.texts else None,
+            found[-1],
         )
 
     def _tried(self, kind: Kind, share: float) -> "_Try":
@@ -230,7 +237,8 @@ class LinearPart:
         data, points = self._data, {}
         for share in sorted(found):
             # With a text or two of each label, every share is all of them.
-            count = round(np.mean([len(self._share(rows, share)) for rows, _ in data.splits]))
+            described = len(data.described.texts)
+            count = round(np.mean([len(self._share(rows, share)) - described for rows, _ in data.splits]))
             points[count] = data.scheme.score(found[share][0.0], data.held_out.truth)
         return list(points.items())
 
@@ -238,29 +246,34 @@ class LinearPart:
         """Return that share of the texts of every label, but one of each at least: no label is unknown."""
         if share == 1.0:
             return rows
-        shuffled = np.random.default_rng(self._settings.seed).permutation(rows)
+        of_texts, described = rows[rows < self._data.texts], rows[rows >= self._data.texts]
+        shuffled = np.random.default_rng(self._settings.seed).permutation(of_texts)
         strata = self._data.strata[shuffled]
         groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
-        return np.concatenate([group[: max(1, round(len(group) * share))] for group in groups])
+        return np.concatenate([*(group[: max(1, round(len(group) * share))] for group in groups), described])
 
     def _solve(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
-        """Fit a model to some of the training texts and their mistyped copies, all held-out texts given, and names of labels."""
+        """Fit a model to some of the training texts and their mistyped copies, and all held-out texts given."""
         read, data, settings = self._read, self._data, self._settings
-        telling = self._telling = self._telling_names(rows)
-        names = [read.names[telling]] if read.names and len(telling) else []
-        features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out, *names])
+        rows = self._telling(rows)
+        self._told = rows[(rows >= self._names.start) & (rows < self._names.stop)]
+        features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out])
         targets = np.concatenate(
-            [data.examples.targets[rows]] * len(read.copies)
-            + [data.held_out.truth] * len(held_out)
-            + [data.names.targets[telling]] * len(names)
+            [data.examples.targets[rows]] * len(read.copies) + [data.held_out.truth] * len(held_out)
         )
+        counted = targets
+        if data.described.texts:
+            of_texts, described = rows[rows < data.texts], rows[rows >= data.texts]
+            once = [data.examples.targets[of_texts], np.unique(data.examples.targets[described])]
+            counted = np.concatenate(once * len(read.copies) + [data.held_out.truth] * len(held_out))
         model = solve(
             features,
             targets,
-            self._text_weights(rows, held_out, names),
+            self._text_weights(rows, held_out),
             data.labels,
             settings,
             read.config,
+            counted=counted,
             softmax=self.is_softmax,
             several=data.scheme.multi_label,
             sentences=self._sentences,
@@ -269,31 +282,56 @@ class LinearPart:
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
 
-    def _text_weights(self, rows: Rows, held_out: Sequence[Features], names: Sequence[Features]) -> Floats:
+    def _text_weights(self, rows: Rows, held_out: Sequence[Features]) -> Floats:
         """Return how much each text of `_solve` counts, float32 `[texts]`."""
         data = self._data
-        ones = np.ones(len(data.clean), np.float32)
-        own = (ones if data.examples.weights is None else data.examples.weights)[rows]
+        own = np.ones(len(data.clean), np.float32) if data.examples.weights is None else data.examples.weights.copy()
+        if data.described.texts:
+            self._weigh_described(own, rows)
+        own = own[rows]
         # Validation texts of the user's own have no weights, and count as usual.
         others = (
             np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights
         )
         copies = [np.float32(share) * own for share in self._read.shares]
-        return np.concatenate(
-            [
-                *copies,
-                *[others] * len(held_out),
-                *(np.full(len(part.counts), NAME_WEIGHT, np.float32) for part in names),
-            ]
-        )
+        return np.concatenate([*copies, *[others] * len(held_out)])
 
-    def _telling_names(self, rows: Rows) -> Rows:
-        """Return the names of labels that mean what the texts of these rows mean: rows, int64 `[names]`; none where nothing tells, or of many texts."""
-        data, names = self._data, self._data.names
-        texts, called = self._meaning_of(data.clean), self._meaning_of(names.texts)
-        if not self.few or texts is None or called is None:
-            return np.zeros(0, np.int64)
-        return np.flatnonzero(telling_names(texts[rows], data.examples.targets[rows], called, names.targets))
+    def _weigh_described(self, own: Floats, rows: Rows) -> None:
+        """Set how much those of the rows count that are names, descriptions, and texts of related words."""
+        data = self._data
+        texts = np.bincount(data.examples.targets[rows[rows < data.texts]], minlength=len(data.labels))
+        described = rows[rows >= data.texts]
+        related = int(np.count_nonzero(described >= len(data.clean) - data.described.related))
+        own[described] = described_weights(data.examples.targets[described], related, texts, sum(self._read.shares))
+
+    @property
+    def _names(self) -> slice:
+        """Which rows are names of labels."""
+        return slice(self._data.texts, self._data.texts + self._data.described.names)
+
+    def background(self) -> Floats:
+        """Return the logits of the background by `model`, float32 `[texts, classes]`."""
+        return self.model.scores(self._read.background)
+
+    def _telling(self, rows: Rows) -> Rows:
+        """Return the rows without names of labels that do not mean what the texts and descriptions of their label mean, or of which that is not known.
+
+        What is related to such a name alone is left out as well.
+        """
+        data, names = self._data, self._names
+        if not data.described.texts:
+            return rows
+        is_name = (rows >= names.start) & (rows < names.stop)
+        is_related = rows >= len(data.clean) - data.described.related
+        called, related, others = rows[is_name], rows[is_related], rows[~is_name & ~is_related]
+        targets = data.examples.targets
+        meaning = self._meaning_of(data.clean)
+        if meaning is None:
+            telling = ~np.isin(targets[called], targets[others])
+        else:
+            telling = telling_names(meaning[others], targets[others], meaning[called], targets[called])
+        described = [*targets[called[telling]], *targets[others[others >= data.texts]]]
+        return np.concatenate([others, called[telling], related[np.isin(targets[related], described)]])
 
     def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> HeldOutLogits:
         """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""
@@ -318,6 +356,25 @@ class LinearPart:
         return float(np.mean([measure(found, self._data.held_out.truth) for found in logits.values()]))
 
 
+def described_weights(targets: Ints, related: int, texts: Ints, copies: float) -> Floats:
+    """Return how much names and descriptions of labels, and behind them texts of `related` words, count, float32 `[described]`.
+
+    Args:
+        targets: their labels, int32 `[described]`.
+        related: how many of them are of related words, the last ones.
+        texts: how many texts each label has.
+        copies: how much all copies of a text count together.
+    """
+    found, first = np.zeros(len(targets), np.float32), len(targets) - related
+    for weights, part in (
+        (np.full(len(texts), DESCRIBED_WEIGHT), slice(0, first)),
+        (RELATED_WEIGHT / (1 + texts), slice(first, None)),
+    ):
+        counts = np.bincount(targets[part], minlength=len(texts))
+        found[part] = (weights / copies / np.maximum(counts, 1))[targets[part]]
+    return found
+
+
 def solve(
     features: Features,
     targets: Ints,
@@ -329,6 +386,7 @@ def solve(
     softmax: bool,
     several: bool,
     sentences: bool,
+    counted: Ints | None = None,
     passes: int | None = None,
 ) -> LinearModel:
     """Solve the linear part for what was read of texts, in the form in which it is exported.
@@ -343,6 +401,7 @@ def solve(
         softmax: whether by softmax regression.
         several: whether a text may have several labels.
         sentences: whether the vectors are of the sentence network.
+        counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
         passes: see `fit_linear`.
     """
     # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
@@ -351,7 +410,7 @@ def solve(
         features,
         targets,
         len(labels),
-        weights=class_weights(settings.class_weights, targets, labels),
+        weights=class_weights(settings.class_weights, targets if counted is None else counted, labels),
         text_weights=text_weights,
         seed=settings.seed,
         softmax=softmax,

@@ -51,7 +51,7 @@ class NetworkPart:
         examples, settings = data.examples, self._settings(1.0 if is_whole else _FOLD_SHARE)
         if not is_whole:
             examples = examples.chosen(rows)
-        held_out = None if data.folds else data.held_out
+        held_out = None if data.folds or not len(data.held_out.truth) else data.held_out
         rng = np.random.default_rng(settings.seed)
         network = self._fresh_network(examples, settings, rng)
         before, total = sum(self._steps[: self._fits]), sum(self._steps)

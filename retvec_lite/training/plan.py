@@ -86,7 +86,9 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
     """
     chosen = {name: getattr(request, name) for name in ("epochs", "typo_rate", "seed", "class_weights")}
     given = {name: value for name, value in chosen.items() if value is not None}
-    found = recommended(len(texts), multi_label=texts.multi_label, head=request.head, is_linear=is_linear, **given)
+    found = recommended(
+        max(len(texts), 1), multi_label=texts.multi_label, head=request.head, is_linear=is_linear, **given
+    )
     return dataclasses.replace(found, epochs=2 * found.epochs) if request.languages and not request.epochs else found
 
 

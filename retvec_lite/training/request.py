@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.data.calibration import unknown_rows
-from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
+from retvec_lite.data.dataset import IN_MEMORY, Dataset, ReadingOptions, as_dataset
+from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
 from retvec_lite.data.labels import ClassWeights, choose_class_weights
 from retvec_lite.data.origin import data_hash
 from retvec_lite.data.warnings import check_single, check_trainable, data_warnings, in_both
@@ -40,7 +41,7 @@ class Request:
     """What to learn from, and the options of `retvec_lite.train` that decide how.
 
     Attributes:
-        training: labelled texts.
+        training: labelled texts, which may be none where there are descriptions of labels.
         validation: labelled texts of the same labels, or the share of `training` to set aside; None cross-validates few texts and
             sets a tenth of many aside.
         embedding: pre-trained word embedding; None for RETVec-raw.
@@ -108,12 +109,11 @@ def read_request(given: Mapping[str, Any]) -> Request:
     check_options(options)
     reading: ReadingOptions = options["reading"]
     multi_label = reading.get("multi_label")
-    training = as_dataset(
-        options["data"],
-        options["labels"],
-        sample_weight=options["sample_weight"],
-        **reading,
-    )
+    training = _read_training(options, reading)
+    if training.multi_label and training.descriptions:
+        raise RetvecLiteError(
+            "Descriptions of labels (labels) are for one label a text: leave out --multi-label (multi_label), or give texts alone."
+        )
     validation = _read_validation(options["validation"], {**reading, "multi_label": training.multi_label})
     check_trainable(training)
     if multi_label is None and not training.multi_label:
@@ -176,6 +176,29 @@ def check_options(given: Mapping[str, Any]) -> None:
     )  # an array is neither true nor false
     if asks_languages and (given["ngram_kb"] == 0 or given["meaning"] == _NONE):
         raise RetvecLiteError("languages needs n-grams and what words mean: leave meaning and ngram_kb out.")
+
+
+def _read_training(options: Mapping[str, Any], reading: ReadingOptions) -> Dataset:
+    """Return the labelled texts, none where only labels are given, and what labels mean."""
+    data, labels, weights = (options[name] for name in ("data", "labels", "sample_weight"))
+    if not is_described(labels):
+        if data is None:
+            raise RetvecLiteError(
+                'There is nothing to learn from: pass texts (data), or what labels mean, such as labels={"refund": "wants money back", ...}.'
+            )
+        return as_dataset(data, labels, sample_weight=weights, **reading)
+    descriptions = read_descriptions(labels)
+    if data is not None:
+        texts = as_dataset(data, sample_weight=weights, **reading)
+    elif weights is not None:
+        raise RetvecLiteError("sample_weight says how much texts count: pass these as data, or leave it out.")
+    elif isinstance(options["validation"], float):
+        raise RetvecLiteError(
+            "validation is a share of the texts, and there are none: leave it out, or pass a labelled file."
+        )
+    else:
+        texts = Dataset((), (), source_of(labels) or IN_MEMORY, bool(reading.get("multi_label")))
+    return dataclasses.replace(texts, descriptions=descriptions)
 
 
 def _read_validation(given: Any, reading: ReadingOptions) -> Dataset | float | None:

@@ -44,12 +44,14 @@ class Stack(NamedTuple):
         logits: of the held-out texts, each by parts that had not seen it, added up.
         weights: of the whole classifier by name, each part's logits multiplied by its factor, matrices on their grid.
         linear: the linear part; None without one.
+        background: logits of the texts of no label, by the whole classifier; None where a network was trained, or there are no such texts.
         facts: what the report of the training says of the parts.
     """
 
     logits: HeldOutLogits
     weights: Mapping[str, Floats]
     linear: LinearPart | None
+    background: Floats | None
     facts: Mapping[str, Any]
 
 
@@ -113,7 +115,9 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         "sentences": plan.sentences is not None,
         **({"linear": linear.facts | {"shift": shift}} if linear else {}),
     }
-    return Stack(together, weights, linear, facts)
+    has_background = linear is not None and not whole and len(data.background) > 0
+    background = factors[LINEAR] * linear.background() + shift if linear and has_background else None
+    return Stack(together, weights, linear, background, facts)
 
 
 def _sentence_reader(plan: Plan, progress: Progress) -> SentenceReader:
@@ -165,7 +169,9 @@ def mix_held_out(
     scheme: LabelScheme,
     usual: Mapping[str, float],
 ) -> Mix:
-    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words."""
+    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words; the usual one of none."""
+    if not len(truth):
+        return Mix({name: usual[name] for name in parts})
     together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
     rates = max(len(logits) for logits in parts.values())
     return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth), usual)

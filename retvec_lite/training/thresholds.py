@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
-from retvec_lite.data.rates import Rate, choose_threshold, lean, measure_rates, score_answers
+from retvec_lite.data.rates import Rate, choose_threshold, lean, lowered, measure_rates, score_answers
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
@@ -74,15 +74,32 @@ class Judged(NamedTuple):
                 rejected = self.rejections[rate]
                 row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
             validation[f"{rate:g}"] = row
+        if not self.scores:
+            return {"accuracy_error": 0.0, "validation": {}, "rates": [], "right_answers": 0.0}
         confusions = [list(row) for row in self.scores[0.0].confusions[:_CONFUSIONS]]
-        found = {"accuracy_error": self.accuracy_error, "validation": validation, "confusions": confusions}
+        found: dict[str, Any] = {
+            "accuracy_error": self.accuracy_error,
+            "validation": validation,
+            "confusions": confusions,
+        }
         found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
         rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
         return {**found, "rates": rates, "right_answers": round(self.answers, 6)}
 
 
-def decide(logits: Mapping[float, Floats], data: TrainingData, reject_at: float, unknown_label: str | None) -> Judged:
-    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]` by the share of mistyped words."""
+def decide(
+    logits: Mapping[float, Floats],
+    data: TrainingData,
+    reject_at: float,
+    unknown_label: str | None,
+    background: Floats | None = None,
+) -> Judged:
+    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]` by the share of mistyped words.
+
+    Those of the `background`, texts of no label, decide where there are no held-out texts.
+    """
+    if not len(data.held_out.truth):
+        return Judged(choose_blindly(data, unknown_label, background), {}, {}, 0.0)
     probabilities = {rate: data.scheme.probabilities(found) for rate, found in logits.items()}
     error = _standard_error(logits[0.0], data)
     if data.scheme.multi_label:
@@ -145,16 +162,35 @@ def choose_decision(
 
     Few right answers do not decide alone, see `lean`.
     """
-    power = UNKNOWN_POWER if unknown_label is not None else 0.0
-    decision = Decision(
-        unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
-    )
+    decision = _undecided(data, unknown_label)
     usual = _usual(probabilities, data, decision)
     rates = measure_rates(*usual, data.labels, decision, kept=(keep,), false_alarms=())
     threshold = choose_threshold(rates, keep=keep)
     if threshold is not None:
         threshold = lean(threshold, keep, count_answers(probabilities, data, decision), decision, len(data.labels))
     return dataclasses.replace(decision, threshold=threshold)
+
+
+def choose_blindly(data: TrainingData, unknown_label: str | None, background: Floats | None) -> Decision:
+    """Choose the threshold without an answer that is known to be right: the one that lets half of the texts of no label pass.
+
+    More of them would pass at a lower one, and right answers be lost at a higher one (docs/names.md).
+    """
+    decision = _undecided(data, unknown_label)
+    if background is None:
+        threshold = lean(1.0, 1.0, 0.0, decision, len(data.labels))
+    else:
+        probabilities = data.scheme.probabilities(background)
+        threshold = lowered(float(np.median(decision.scores(probabilities, data.labels))), decision)
+    return dataclasses.replace(decision, threshold=threshold)
+
+
+def _undecided(data: TrainingData, unknown_label: str | None) -> Decision:
+    """Return the decision without a threshold."""
+    power = UNKNOWN_POWER if unknown_label is not None else 0.0
+    return Decision(
+        unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
+    )
 
 
 def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision) -> float:

@@ -44,8 +44,10 @@ from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentenc
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.background import background_texts
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
+from retvec_lite.training.described import describe
 from retvec_lite.training.examples import DISGUISED, Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
@@ -59,6 +61,7 @@ from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS, LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
+from retvec_lite.training.related import with_related
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
@@ -67,6 +70,10 @@ from retvec_lite.verdict import NEXT, verdict
 _FOLDS: Final = 3
 _SENTENCE_VECTOR: Final = 64
 """Numbers of a sentence vector in a classifier: as many as of what its words mean."""
+
+
+_OF_SENTENCES: Final = "en"
+"""The language of the sentence network."""
 
 
 class Outcome(NamedTuple):
@@ -91,7 +98,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     plan, tested = make_plan(request, settings, progress)
     data = plan.data
     stack = fit_parts(plan, progress)
-    judged = decide(stack.logits, data, request.reject_at, request.unknown_label)
+    judged = decide(stack.logits, data, request.reject_at, request.unknown_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
     answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
@@ -105,9 +112,10 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "trained_on": day,
         "versions": versions(),
         "options": request.options,
-        "training_texts": len(data.clean),
+        "training_texts": data.texts,
+        "described": {"names": data.described.names, "descriptions": data.described.descriptions},
         "validation_texts": len(data.held_out.truth),
-        "warnings": request.warnings,
+        "warnings": [*request.warnings, *_about_names(request.training, plan)],
         "leaked": request.leaked,
         "folds": data.folds,
         "multi_label": request.training.multi_label,
@@ -140,6 +148,21 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     return Outcome(model, judged.scores, held_out)
 
 
+def _about_names(texts: Dataset, plan: Plan) -> list[str]:
+    """Return what to know where labels are described in a language of which little is known."""
+    language = plan.meaning_facts.get("language")
+    if not texts.descriptions or language == _OF_SENTENCES:
+        return []
+    if plan.meaning is None:
+        return [
+            "What labels are called and mean is in no language whose words are known: without texts, a text gets the right label only where "
+            "it has the same words."
+        ]
+    return [
+        f"What labels are called and mean is in {language}, and sentences are known in {_OF_SENTENCES} alone: expect less until there are texts."
+    ]
+
+
 def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     """Return what is answered to every training text by a fit that has not seen it: of many texts, by n-grams alone, as they are.
 
@@ -169,8 +192,13 @@ def make_plan(
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     seed = fixed.seed if fixed else request.seed
     training, held_out = divide(request, seed)
-    spoken = language_shares(training.texts, seed)
+    is_few = len(training) <= FEW and not training.multi_label
+    described = describe(training, few=is_few)
+    # A word or two do not say in which language they are.
+    spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
+    if is_few and language.source:
+        described = with_related(described, training.classes, language.source, seed)
     sentences = choose_sentences(request, training)
     settings = fixed or settings_for(training, request, is_linear=sentences is not None)
     others = other_languages(language.source, request.languages)
@@ -180,6 +208,8 @@ def make_plan(
         **settings.typos,
         translation=Translation(language.source, others) if language.source and others else None,
         common_words=common_words(spoken),
+        described=described,
+        background=background_texts(language.source) if language.source and not held_out.texts else (),
         folds=held_out.folds,
         refit=held_out.refit,
         word_length=request.embedding.word_length if request.embedding else EncoderConfig.word_length,
@@ -210,13 +240,15 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
     """
     training, validation = request.training, request.validation
     if validation is None and len(training) <= FEW:
-        return training, HeldOutTexts(training, tuple(range(len(training))), choose_folds(training, seed))
+        folds = choose_folds(training, seed)
+        tested = tuple(range(len(training) if folds else 0))
+        return training, HeldOutTexts(training.select(tested), tested, folds)
     if isinstance(validation, Dataset):
         held_out = HeldOutTexts(validation)
     else:
         rows, others = split_rows(training, 0.1 if validation is None else validation, seed)
         training, held_out = training.select(rows), HeldOutTexts(training.select(others), tuple(others), refit=True)
-    if set(held_out.texts.labels) == {request.unknown_label}:
+    if request.unknown_label is not None and set(held_out.texts.labels) == {request.unknown_label}:
         raise RetvecLiteError(
             f"All texts to be tested on have the unknown label {request.unknown_label!r}: pass others with more labels, or a larger share "
             "(validation)."
@@ -292,17 +324,25 @@ def choose_sentences(request: Request, texts: Dataset) -> SentenceNetwork | None
 def choose_folds(dataset: Dataset, seed: int) -> list[Split]:
     """Return rows to learn from and rows to be tested on, a similar share of every label in each; every text is tested on once.
 
-    Copies of a text are in one fold, see `undivided`.
+    Copies of a text are in one fold, see `undivided`. There are none where too little would be left to learn from: two labels at least that
+    have a text, or are described.
     """
     from sklearn.model_selection import StratifiedKFold
 
     units, strata = undivided(dataset.groups, dataset.strata)
-    count = min(_FOLDS, max(Counter(strata).values()))
+    count = min(_FOLDS, max(Counter(strata).values(), default=0))
+    if count == 1:  # nothing to be shared out
+        strata, count = [""] * len(units), min(_FOLDS, len(units))
+    if count < 2:
+        return []
     with warnings.catch_warnings():
         # A label with two texts is missing in one fold of three: that fold is not tested on it.
         warnings.simplefilter("ignore", UserWarning)
         splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(strata, strata)
-        return [(_rows(units, chosen), _rows(units, others)) for chosen, others in splits]
+        found = [(_rows(units, chosen), _rows(units, others)) for chosen, others in splits]
+    described = set(describe(dataset, few=True).labels)
+    is_enough = all(len(described | {dataset.labels[row] for row in rows}) > 1 for rows, _ in found)
+    return found if is_enough else []
 
 
 def _rows(units: Sequence[Sequence[int]], chosen: Rows) -> Rows:

@@ -163,15 +163,12 @@ def labelled(*labels: str) -> Dataset:
     return Dataset(tuple(f"text {number}" for number in range(len(labels))), labels, Path("d.csv"))
 
 
-@pytest.mark.parametrize(
-    ("labels", "parts"), [("aaa", ["2 different labels", "'a'"]), ("aabbc", ["2 examples", "1 of 'c'"])]
-)
-def test_what_cannot_be_trained_is_refused(labels: str, parts: list[str]) -> None:
+def test_what_cannot_be_trained_is_refused() -> None:
     with pytest.raises(RetvecLiteError) as caught:
-        check_trainable(labelled(*labels))
-    for part in ["d.csv", *parts]:
+        check_trainable(labelled(*"aaa"))
+    for part in ("d.csv", "2 different labels", "'a'"):
         assert part in str(caught.value)
-    check_trainable(labelled(*"aabb"))
+    check_trainable(labelled(*"abb"))
 
 
 @given(

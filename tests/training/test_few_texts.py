@@ -7,6 +7,7 @@ from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training import linear_part
+from retvec_lite.training.described import describe
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.train import choose_folds
@@ -20,8 +21,10 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
 ) -> None:
     training = tiny_dataset(6)
     named = Dataset(training.texts, tuple(f"{WORDS[label][0]}_please" for label in training.labels), training.path)
-    told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
-    assert len(told.names.texts) == 4 == len(told.name_ids)
+    told = make_examples(
+        named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
+    )
+    assert (told.texts, told.described.names, len(told.clean_ids)) == (24, 4, 28)
     monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)
     seen, plain = [], linear_part.fit_linear
 
@@ -32,9 +35,9 @@ def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     fitter = linear_of(told, meaning=synonym_part if meaning else None)
     fitter.choose((1, 4))
-    fitter._solve(np.arange(24))
+    fitter._solve(np.arange(28))
     assert fitter.is_softmax == expected
-    assert seen == [(expected, 2 * 24 + 4 * expected)], "texts, a mistyped copy, and names"
+    assert seen == [(expected, 2 * (24 + 4 * meaning))], "texts, a mistyped copy, and names"
 
 
 def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:
@@ -57,14 +60,16 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
     def learned(names: list[str]) -> int:
         renamed = dict(zip(labels, names, strict=True))
         named = Dataset(training.texts, tuple(renamed[label] for label in training.labels), training.path)
-        told = make_examples(named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+        told = make_examples(
+            named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
+        )
         fitter = linear_of(told, meaning=synonym_part)
         fitter.choose((1, 4))
         seen: list[int] = []
         with monkeypatch.context() as patch:
             patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))
-            fitter._solve(np.arange(12))
-        return seen[0] - 2 * 12
+            fitter._solve(np.arange(14))
+        return seen[0] // 2 - 12
 
     assert learned(words) == 2
     assert learned(words[::-1]) == 0, "names in the places of one another"

@@ -1,5 +1,6 @@
 """Folds: every text is tested on once, by a model that has not seen it, and every label is known to every model."""
 
+import dataclasses
 import random
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.warnings import check_trainable
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.plan import FEW
 from retvec_lite.training.train import choose_folds, make_plan
 
@@ -44,11 +44,21 @@ def test_two_texts_a_label_are_enough() -> None:
     assert [len(others) for _, others in choose_folds(counted(9, 2), 0)] == [4, 4, 3]
 
 
-def test_one_text_of_a_label_is_refused_before() -> None:
-    with pytest.raises(
-        RetvecLiteError, match=r"d\.csv needs at least 2 examples of every label, but has 1 of 'label 1'\."
-    ):
-        check_trainable(counted(5, 1, 4))
+def test_one_text_a_label_is_divided_and_so_is_none() -> None:
+    for counts in ((1, 1, 1, 1), (5, 1, 4)):
+        dataset = counted(*counts)
+        check_trainable(dataset)
+        folds = choose_folds(dataset, 0)
+        assert sorted(row for _, others in folds for row in others) == list(range(len(dataset)))
+    assert choose_folds(counted(1), 0) == choose_folds(counted(), 0) == []
+
+
+def test_texts_are_not_tested_where_one_label_alone_would_be_learned() -> None:
+    data = Dataset(("one text", "another text"), ("7", "8"))
+    check_trainable(data)
+    assert choose_folds(data, 0) == []
+    described = dataclasses.replace(data, descriptions=(("7", "seven"), ("8", "eight")))
+    assert len(choose_folds(described, 0)) == 2
 
 
 def test_labels_are_shared_out_alike() -> None:

@@ -18,8 +18,6 @@ from retvec_lite.training.label_scheme import (
     SEVERAL_LABELS,
     LabelScheme,
     best_micro_f1,
-    names_of,
-    telling_names,
 )
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import fit_linear
@@ -154,27 +152,3 @@ def test_a_network_learns_several_labels() -> None:
     logits = network.logits(0.0, np.arange(len(prepared.held_out.truth)))
     assert prepared.scheme.score(logits, prepared.held_out.truth) > 0.95
     assert [epoch["score"] for epoch in best.history][-1] > best.history[0]["score"]
-
-
-def test_names_that_say_something_are_texts() -> None:
-    found = names_of(("card_arrival", "World", "Sci/Tech", "cardArrival", "SPAM", "7", "_", "größer als", "C 64"))
-    assert list(found.texts) == ["card arrival", "World", "Sci Tech", "card Arrival", "SPAM", "größer als"]
-    assert found.targets.tolist() == [0, 1, 2, 3, 4, 7]
-    assert not names_of(("a", "b")).texts
-
-
-def test_names_are_told_that_mean_what_their_texts_mean() -> None:
-    meat, message, prize = np.eye(3, dtype=np.float32)
-    texts, targets = np.stack([message, message, prize, prize]), np.array([0, 0, 1, 1], np.int32)
-
-    def telling(*names: Floats, labels: tuple[int, ...] = (0, 1)) -> list[bool]:
-        return telling_names(texts, targets, np.stack(names), np.array(labels, np.int32)).tolist()
-
-    assert telling(message, prize) == [True, True]
-    assert telling(meat, prize) == [True, True], "a name that is as far from all texts says nothing wrong"
-    assert telling(prize, message) == [False, False]
-    assert telling(prize, prize) == [False, False], "one name that is left would only draw texts to its label"
-    assert telling(message, prize, prize, labels=(0, 1, 0)) == [True, True, False]
-    assert telling(message, prize, meat, labels=(0, 1, 2)) == [True] * 3, "a label without a text here"
-    slightly = (message + 0.9 * prize) / np.linalg.norm(message + 0.9 * prize)
-    assert telling(slightly, prize) == [True, True]

@@ -1,0 +1,78 @@
+"""What a training learns of labels beside their texts: their names, and descriptions of them. They are texts that are learned from and never tested on."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.descriptions import SAYS, plain_name
+
+
+class Described(NamedTuple):
+    """Names and descriptions as texts, and their labels: the first so many are `names`, the last ones made of `related` words."""
+
+    texts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    names: int = 0
+    related: int = 0
+
+    @property
+    def descriptions(self) -> int:
+        """How many texts describe a label."""
+        return len(self.texts) - self.names - self.related
+
+
+NOTHING: Final = Described()
+
+
+def describe(dataset: Dataset, *, few: bool) -> Described:
+    """Return the names that have a word, and all descriptions; names of labels with many texts say nothing more."""
+    if dataset.multi_label:
+        return Described()
+    counts = dataset.label_counts
+    names = [label for label in dataset.classes if (few or not counts[label]) and SAYS.search(plain_name(label))]
+    said = [(label, text) for label, text in dataset.descriptions if text]
+    return Described(
+        (*map(plain_name, names), *(text for _, text in said)),
+        (*names, *(label for label, _ in said)),
+        len(names),
+    )
+
+
+def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) -> npt.NDArray[np.bool_]:
+    """Return which names of labels mean what the texts of their label mean: *ham* is also meat, and says nothing of messages.
+
+    Such a name is nearer to a text of its label than to another one at least half of the time, which is the area under the ROC
+    curve. A single one would only draw texts to its label, so none is left then.
+
+    Args:
+        texts: what each text means, `[texts, 64]`, of length 1 or 0.
+        targets: the label of each text, `[texts]`.
+        names: the same of each name.
+        of_labels: the label of each name.
+
+    Returns:
+        bool `[names]`. A name of a label without a text here is kept: it says something, or nothing does.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    known = set(targets.tolist())
+    is_alone = np.array([label not in known for label in of_labels.tolist()], bool)
+    if len(known) < 2:
+        return np.ones(len(names), bool)
+    areas = [
+        1.0 if alone else roc_auc_score(targets == label, column)
+        for column, label, alone in zip((texts @ names.T).T, of_labels, is_alone, strict=True)
+    ]
+    found: npt.NDArray[np.bool_] = np.array(areas) >= 0.5
+    kept: npt.NDArray[np.bool_] = (found & (np.count_nonzero(found) > 1)) | is_alone
+    return kept
+
+
+def labels_of(described: Described, labels: Sequence[str]) -> Ints:
+    """Return the number of the label of each text, int32 `[texts]`."""
+    number = {label: place for place, label in enumerate(labels)}
+    return np.array([number[label] for label in described.labels], np.int32)
