@@ -63,7 +63,8 @@ class Lesson:
             return f"Nothing changed: there is no text to learn from that was not there with this label.{known}"
         labels = f" New labels: {', '.join(map(one_line, self.new_labels))}." if self.new_labels else ""
         parts = [
-            f"Learned {self.added:,} new texts and {self.corrected:,} corrected ones.{known}{labels}",
+            f"Learned {self.added:,} new {'text' if self.added == 1 else 'texts'} and {self.corrected:,} corrected "
+            f"{'one' if self.corrected == 1 else 'ones'}.{known}{labels}",
             f"Of these texts, the earlier classifier got {self.before:.1%} right, which had not learned from them; the new one, which "
             f"has, gets {self.after:.1%} right.",
         ]

@@ -11,6 +11,7 @@ import pytest
 import retvec_lite as rl
 from retvec_lite import __main__ as cli
 from retvec_lite import learning
+from retvec_lite.errors import RetvecLiteError
 
 TEXTS = [
     f"{text} {word}"
@@ -290,3 +291,29 @@ def test_a_network_that_stays_gets_new_labels(tmp_path: Path) -> None:
     vectors = rl.train(TEXTS, LABELS, head="pool", meaning="none", epochs=2, keep="vectors")
     with pytest.raises(rl.RetvecLiteError, match="keeps vectors alone: train it again"):
         vectors.learn(JAZZ, ["music"] * len(JAZZ))
+
+
+def test_what_labels_mean_is_not_forgotten(tmp_path: Path) -> None:
+    """Begun with names alone, a classifier learns texts and a new label, and still knows the labels that no text has."""
+    meant = {"refund": "wants money back", "delivery": ["where is my parcel", "it came late"], "greeting": None}
+    rl.train(labels=meant, out=tmp_path / "named")
+    rows = [json.loads(line) for line in (tmp_path / "named/texts.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {"label": "delivery", "description": "it came late"} in rows and not any("text" in row for row in rows)
+    asked = {"where is my package": "delivery", "please give my money back": "refund", "do you have it in stock": "stock"}
+    learned = rl.load(tmp_path / "named").learn(["is it in stock", "can I have my cash again"], ["stock", "refund"])
+    learned.save(tmp_path / "learned")
+    for classifier in (learned, rl.load(tmp_path / "learned").learn(["good morning"], ["greeting"])):
+        assert [classifier.predict(text, top=1, reject=False)[0].label for text in asked] == list(asked.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"labels": {"a": "one thing", "b": "another"}, "keep": "vectors"}, "are kept as texts"),
+        ({"labels": {"a": "one thing"}, "start_from": "anywhere"}, "goes on learning from labelled texts"),
+        ({"start_from": "anywhere"}, "goes on learning from labelled texts"),
+    ],
+)
+def test_what_labels_mean_goes_with_texts(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RetvecLiteError, match=sentence):
+        rl.train(**options)
