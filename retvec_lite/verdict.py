@@ -120,10 +120,14 @@ def _from_names(found: Facts) -> list[str]:
         if not found.texts
         else f"{found.texts:,} {'text is' if found.texts == 1 else 'texts are'} too few"
     )
+    about = f"What to expect from {learned} alone: on {known.data} ({known.labels} labels), {share:.0%} of the answers are right."
     return [
         f"Ship or not: nobody can say yet. {why} to test it on.",
-        f"What to expect from {learned} alone: on {known.data} ({known.labels} labels), {share:.0%} of the answers are right. Your texts may be "
-        "harder, or easier.",
+        *(
+            [f"{about} Your texts may be harder, or easier."]
+            if described or found.facts["described"].get("names")
+            else []
+        ),
         *_none_of_these(found),
         f"{NEXT}write five texts of each label, or choose them from texts without labels (rl.suggest), and train with these as well.",
     ]

@@ -199,6 +199,8 @@ def make_plan(
     language = choose_language(request.meanings, spoken, request)
     if is_few and language.source:
         described = with_related(described, training.classes, language.source, seed)
+    else:  # nothing tells whether a name means what the texts of its label mean
+        described = describe(training, few=False)
     sentences = choose_sentences(request, training)
     settings = fixed or settings_for(training, request, is_linear=sentences is not None)
     others = other_languages(language.source, request.languages)

@@ -214,7 +214,6 @@ def test_what_argparse_refuses(table: Path, capsys: pytest.CaptureFixture[str]) 
         ("", "empty"),
         ("text,label\n", "no rows"),
         ("text,label\na,x\nb,x\n", "only 'x'"),
-        ("text,label\na,x\nb,x\nc,y\n", "1 of 'y'"),
         ("text,label\na,x\nb,\n", "line 3: the column 'label' is empty"),
     ],
 )
