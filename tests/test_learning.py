@@ -299,7 +299,11 @@ def test_what_labels_mean_is_not_forgotten(tmp_path: Path) -> None:
     rl.train(labels=meant, out=tmp_path / "named")
     rows = [json.loads(line) for line in (tmp_path / "named/texts.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {"label": "delivery", "description": "it came late"} in rows and not any("text" in row for row in rows)
-    asked = {"where is my package": "delivery", "please give my money back": "refund", "do you have it in stock": "stock"}
+    asked = {
+        "where is my package": "delivery",
+        "please give my money back": "refund",
+        "do you have it in stock": "stock",
+    }
     learned = rl.load(tmp_path / "named").learn(["is it in stock", "can I have my cash again"], ["stock", "refund"])
     learned.save(tmp_path / "learned")
     for classifier in (learned, rl.load(tmp_path / "learned").learn(["good morning"], ["greeting"])):
