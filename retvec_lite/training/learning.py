@@ -6,6 +6,7 @@ for new labels, thresholds. The texts that were there are kept as they are (`dat
 
 import dataclasses
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -283,9 +284,10 @@ def _described(model: TrainedModel, kept: Kept, settings: FitSettings, before: S
         tuple(found.labels[place] for place in telling),
         sum(place < found.names for place in telling),
     )
+    counts = Counter(kept.labels)
     language = model.training.get("meaning", {}).get("language")
     if few and model.meaning and language in packaged_languages():
-        return with_related(found, model.labels, language_file(language), settings.seed)
+        return with_related(found, model.labels, counts, language_file(language), settings.seed)
     return found
 
 

@@ -4,7 +4,7 @@ Related are the words whose meaning lies in the direction in which a label diffe
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -21,13 +21,19 @@ _RARE: Final = 0.05
 """What the logarithm of a word's rank costs against its cosine: rare words are seldom written."""
 _TEXTS: Final = 20
 _MOST: Final = 1_000
-"""Texts of a label, and of all labels together."""
+"""Texts of a label without any, and of all labels together. Real texts soon say more, so one leaves a quarter of them, and four none: they
+would also decide in which directions sentences differ, which cost spam three points."""
 _DRAWN: Final = 4
 """Related words of a text; it has as many common ones, as sentences do."""
 
 
-def with_related(described: Described, labels: Sequence[str], file: MeaningFile, seed: int) -> Described:
-    """Return names, descriptions, and behind them texts of related words for each label with a known word."""
+def with_related(
+    described: Described, labels: Sequence[str], counts: Mapping[str, int], file: MeaningFile, seed: int
+) -> Described:
+    """Return names, descriptions, and behind them texts of related words for each label with a known word and few texts.
+
+    `counts` says how many texts labels have.
+    """
     prototypes = _prototypes(described, labels, file)
     known = np.flatnonzero(prototypes.any(axis=1))
     if len(known) < 2:
@@ -39,7 +45,7 @@ def with_related(described: Described, labels: Sequence[str], file: MeaningFile,
     rng, texts, of_labels = random.Random(seed), [], []
     for place, direction in zip(known.tolist(), away, strict=True):
         best = np.argsort(cost - words @ direction, kind="stable")[:_RELATED].tolist()
-        for _ in range(min(_TEXTS, max(1, _MOST // len(known)))):
+        for _ in range(min(_TEXTS, max(1, _MOST // len(known))) // (1 + counts.get(labels[place], 0)) ** 2):
             drawn = [file.words[word] for word in rng.choices(best, k=_DRAWN)] + common_words(file, rng, _DRAWN)
             rng.shuffle(drawn)
             texts.append(" ".join(drawn))

@@ -198,7 +198,7 @@ def make_plan(
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
     if is_few and language.source:
-        described = with_related(described, training.classes, language.source, seed)
+        described = with_related(described, training.classes, training.label_counts, language.source, seed)
     else:  # nothing tells whether a name means what the texts of its label mean
         described = describe(training, few=False)
     sentences = choose_sentences(request, training)

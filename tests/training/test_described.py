@@ -62,7 +62,7 @@ def test_names_are_told_that_mean_what_their_texts_mean() -> None:
 
 def test_related_words_are_those_of_the_label_and_not_of_the_others() -> None:
     described = Described(("sports", "business"), ("a", "b"), 2)
-    found = with_related(described, ("a", "b"), packaged_meaning("en"), seed=0)
+    found = with_related(described, ("a", "b"), {}, packaged_meaning("en"), seed=0)
     assert found.texts[:2] == described.texts and found.related == len(found.texts) - 2 == 2 * 20
     words = {
         label: " ".join(text for text, own in zip(found.texts, found.labels, strict=True) if own == label)
@@ -70,16 +70,16 @@ def test_related_words_are_those_of_the_label_and_not_of_the_others() -> None:
     }
     assert "football" in words["a"] and "football" not in words["b"]
     assert "companies" in words["b"] and "companies" not in words["a"]
-    assert with_related(described, ("a", "b"), packaged_meaning("en"), seed=0) == found
+    assert with_related(described, ("a", "b"), {}, packaged_meaning("en"), seed=0) == found
 
 
 @pytest.mark.parametrize("texts", [("qwxyzt", "zzqqjj"), ("sports", "zzqqjj")])
 def test_nothing_is_related_to_words_that_are_not_known(texts: tuple[str, str]) -> None:
     described = Described(texts, ("a", "b"), 2)
-    assert with_related(described, ("a", "b"), packaged_meaning("en"), seed=0) == described
+    assert with_related(described, ("a", "b"), {}, packaged_meaning("en"), seed=0) == described
 
 
 def test_many_labels_share_the_texts_of_related_words() -> None:
     words = packaged_meaning("en").words[200:600]
-    found = with_related(Described(words, words, len(words)), words, packaged_meaning("en"), seed=0)
+    found = with_related(Described(words, words, len(words)), words, {}, packaged_meaning("en"), seed=0)
     assert found.related <= 1_000 and set(found.labels[len(words) :]) == set(words)
