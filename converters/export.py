@@ -165,7 +165,7 @@ class _Plan:
 
     def of(self, found: Format) -> list[Recipe]:
         """Return the recipes that a format has."""
-        return [recipe for recipe in self.recipes if found.name in recipe.formats]
+        return [recipe for recipe in self.recipes if found.has(recipe)]
 
 
 def export_model(

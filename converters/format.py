@@ -169,6 +169,14 @@ class Format(ABC):
             raise RetvecLiteError(f"The format {self.name} has no recipe {recipe.name}: choose {known}.")
         return recipe.formats[self.name]
 
+    def has(self, recipe: Recipe) -> bool:
+        """Return whether the format has a recipe."""
+        try:
+            self.facts(recipe)
+        except RetvecLiteError:
+            return False
+        return True
+
     @abstractmethod
     def skipped(self) -> tuple[str, ...]:
         """Return which of `runtimes` this machine lacks."""

@@ -109,7 +109,10 @@ def suggest(
         refuse_input(output, texts)
         refuse_input(output, labelled)
     given = texts_of(texts, text_column, delimiter)
-    known = [] if labelled is None else texts_of(labelled, text_column, delimiter)
+    try:
+        known = [] if labelled is None else texts_of(labelled, text_column, delimiter)
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"labelled: {error}") from error
     asked = classifier if isinstance(classifier, Classifier | None) else load(classifier)
     rows = _different(given, known)
     if len(rows) < count:

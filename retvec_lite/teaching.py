@@ -55,7 +55,7 @@ class Taught:
 
         Example:
             >>> import retvec_lite as rl
-            >>> classifier = rl.load("classifier.retvec")
+            >>> classifier = rl.load("classifier-int8.retvec")
             >>> classifier.teach("feed the cat at noon", "pets")
             >>> answer = classifier.predict("feed teh cat at noon", top=1)[0]
             >>> answer.label, answer.taught
@@ -72,7 +72,7 @@ class Taught:
 
         Example:
             >>> import retvec_lite as rl
-            >>> classifier = rl.load("classifier.retvec")
+            >>> classifier = rl.load("classifier-int8.retvec")
             >>> classifier.teach("feed the cat at noon", "pets")
             >>> classifier.forget("feed the cat at noon")
             >>> len(classifier.memory)

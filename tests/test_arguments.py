@@ -83,6 +83,9 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "read_dataset": (rl.read_dataset, {"path": "none.csv"}),
         "read_texts": (lambda *args, **kwargs: list(rl.read_texts(*args, **kwargs)), {"path": "none.csv"}),
         "train": (rl.train, {"data": ["a text"] * 4, "labels": ["one"] * 4}),
+        "duplicates": (rl.duplicates, {"file": "none.retvec", "texts": ["12", "12"]}),
+        "nearest": (rl.nearest, {"file": "none.retvec", "texts": ["12", "12"], "query": "12"}),
+        "suggest": (rl.suggest, {"texts": []}),
         "verify": (rl.verify, {"dist": "none"}),
     }  # fmt: skip
 
@@ -189,7 +192,7 @@ def test_what_an_annotation_allows_passes() -> None:
         (lambda: rl.load("language", thread=3), "load has no argument thread. Did you mean num_threads?"),
         (lambda: rl.sklearn.RetvecClassifier(epoch=3), "RetvecClassifier has no argument epoch. Did you mean epochs?"),
         (lambda: rl.train("a.csv", zzz=1), "train has no argument zzz."),
-        (rl.train, "train: missing a required argument: 'data'."),
+        (rl.check, "check: missing a required argument: 'data'."),
     ],
 )  # fmt: skip
 def test_a_name_that_is_none_is_told_with_the_one_that_was_meant(call: Callable[[], Any], message: str) -> None:

@@ -54,7 +54,7 @@ def test_cross_validation_and_grid_search() -> None:
 
 
 def test_every_argument_of_train_that_fits_can_be_searched() -> None:
-    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "strategy"}
+    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "start_from", "keep"}
     elsewhere |= {"sample_weight"}  # of `fit`
     elsewhere |= {"delimiter", "labels_from", "skip_bad_rows"}  # of files and tables
     theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))

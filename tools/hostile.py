@@ -77,6 +77,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "one_label": ["alarm", "delivery", 6], "smallest_label": ["alarm", 4],
     "weakest": [{"label": "alarm", "texts": 5, "right": 2, "answered": 3, "taken_for": "delivery", "times": 3}],
     "multi_label": False, "rates": [[0.4, 1.0, 0.99, 0.9, None], [0.6, 0.95, 0.9, 0.93, 0.02]], "reject_at": 0.99, "right_answers": 15.5, "sentences": True,
+    "described": {"names": 2, "descriptions": 3},
     "learned": [{"data": "more.csv", "learned_on": "2026-11-28", "data_hash_before": "0123456789abcdef", "added": 2, "corrected": 1,
                  "new_labels": ["music"], "right_before": 0.5}],
     "linear": {"softmax": True, "clean": True, "names": ["alarm"], "shift": 0.0},

@@ -77,12 +77,12 @@ class Memory:
 
     Example:
         >>> import retvec_lite as rl
-        >>> classifier = rl.load("classifier.retvec")
+        >>> classifier = rl.load("classifier-int8.retvec")
         >>> classifier.teach("feed the cat at noon", "pets")
         >>> len(classifier.memory), classifier.memory.texts
         (1, [('feed the cat at noon', 'pets')])
         >>> classifier.memory.save("mine.memory")
-        >>> again = rl.load("classifier.retvec")
+        >>> again = rl.load("classifier-int8.retvec")
         >>> again.memory.load("mine.memory")
         >>> again.predict("feed my cat at noon", top=1)[0].label
         'pets'

@@ -280,7 +280,7 @@ def test_an_operation_gets_one_thread_unless_xla_joins_operations_or_the_user_ch
     @functools.wraps(train_command.train)
     def note(**options: object) -> SimpleNamespace:
         seen.append(os.environ.get(THREADS))
-        return SimpleNamespace(held_out=None)
+        return SimpleNamespace(held_out=None, lesson=None)
 
     monkeypatch.setattr(train_command, "train", note)
     assert command("starter", "--out", "unused", *options) == 0

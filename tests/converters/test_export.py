@@ -345,7 +345,7 @@ def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"formats": ["onnx"]}, r"Unknown format 'onnx'\. Choose from tflite, coreml, engine, all\."),
+        ({"formats": ["onyx"]}, r"Unknown format 'onyx'\. Choose from tflite, coreml, engine, onnx, all\."),
         ({"formats": []}, "at least one recipe and one format"),
         ({"recipes": []}, "at least one recipe and one format"),
         ({"recipes": "int2"}, "Unknown recipe 'int2'"),
