@@ -14,8 +14,8 @@ from retvec_lite.converters.format import Draft, Format, OpenArtifact, about, de
 from retvec_lite.converters.onnx import RUNTIME, is_installed
 from retvec_lite.converters.parity.examiner import stage_names
 from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
-from retvec_lite.converters.tflite.format import convert
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import RnnHead
@@ -62,7 +62,7 @@ class ONNX(Format):
 
         if isinstance(model.head, RnnHead):
             raise RetvecLiteError(f"ONNX files do not compute the head {model.head.name}: export tflite.")
-        graph = convert(model)
+        graph = tflite_format.convert(model, False)
         for recipe in recipes:
             writer = GraphWriter(read_model(quantize(graph, recipe.name)), stage_names(model))
             yield Draft(recipe, {RUNTIME: OLDEST}, functools.partial(_write, writer, model, recipe))
