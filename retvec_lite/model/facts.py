@@ -56,9 +56,11 @@ _LINEAR: Final = {
     "names": listed(TEXT),
     "shift": Kind("a number", lambda value: type(value) is float),
 }
+_WAYS: Final = Kind("an integer from 0 to 100", lambda value: type(value) is int and 0 <= value <= 100)
+"""How often texts are written differently: a received classifier that goes on learning must not take all memory."""
 _SETTINGS: Final = {
-    "copies": COUNT,
-    "linear_copies": COUNT,
+    "copies": _WAYS,
+    "linear_copies": _WAYS,
     "typo_rate": SHARE,
     "seed": COUNT,
     "class_weights": either(TEXT, mapped(number(0))),

@@ -316,3 +316,11 @@ def test_another_contract_version_is_named(tmp_path: Path) -> None:
     path.write_bytes(safetensors_bytes({"w": np.zeros(3, np.float32)}, metadata))
     with pytest.raises(RetvecLiteError, match="contract version is 4, but"):
         load_trained_model(path)
+
+
+def test_settings_that_would_take_all_memory_are_refused(tmp_path: Path) -> None:
+    settings = {"copies": 2, "linear_copies": 2, "typo_rate": 0.4, "seed": 0, "class_weights": "sqrt"}
+    for name in ("copies", "linear_copies"):
+        spoiled = {**CLASSIFIER.training, "settings": {**settings, name: 10**9}}
+        (tmp_path / FILE_NAME).write_bytes(dataclasses.replace(CLASSIFIER, training=spoiled).to_bytes())
+        assert "settings must be an object with the fields of this release" in refusal(tmp_path / FILE_NAME)
