@@ -14,6 +14,7 @@ from retvec_lite.data.warnings import check_single
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, explain_os_error
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE
 from retvec_lite.terminal import Progress, draw, one_line, watched
 from retvec_lite.trained import OWNED_FILES, Trained
 
@@ -173,12 +174,29 @@ class Learning(Trained):
             >>> better.labels
             ('alarm', 'delivery', 'music')
         """
-        if out is None:
-            return self._learned(self._newer(data, labels, reading), progress)
+        if out is None or self._is_in(out, force):
+            new = self._newer(data, labels, reading)
+            # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
+            if out is None or not self._changes(new):
+                return self._learned(new, progress)
         with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
             found = self._learned(self._newer(data, labels, reading), progress)
             found.write(place)
         return found
+
+    def _is_in(self, folder: str | os.PathLike[str], force: bool) -> bool:
+        """Return whether a folder that may be replaced has this classifier."""
+        try:
+            return force and (Path(folder) / CLASSIFIER_FILE).read_bytes() == self.model.to_bytes()
+        except OSError:
+            return False
+
+    def _changes(self, new: Dataset) -> bool:
+        """Return whether there is something to learn from texts."""
+        from retvec_lite.training.learning import changes
+
+        kept = self.kept
+        return kept is not None and bool(changes(kept, new).new)
 
     def _newer(self, data: Any, labels: Sequence[Any] | None, reading: "ReadingOptions") -> Dataset:
         """Return the texts to learn from, checked; they have one label each, or several, as the classifier gives them."""

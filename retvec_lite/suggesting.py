@@ -115,6 +115,8 @@ def suggest(
         raise RetvecLiteError(f"labelled: {error}") from error
     asked = classifier if isinstance(classifier, Classifier | None) else load(classifier)
     rows = _different(given, known)
+    if not rows:
+        raise RetvecLiteError("There is no text to choose from: each one is empty, or labelled already.")
     if len(rows) < count:
         raise RetvecLiteError(
             f"There are {len(rows):,} different texts to choose from, fewer than the {count:,} asked for: lower --count (in Python: count)."

@@ -128,8 +128,9 @@ def _from_names(found: Facts) -> list[str]:
             if described or found.facts["described"].get("names")
             else []
         ),
+        *_learned(found),
         *_none_of_these(found),
-        f"{NEXT}write five texts of each label, or choose them from texts without labels (rl.suggest), and train with these as well.",
+        f"{NEXT}write five texts of each label, or choose them from texts without labels (retvec-lite suggest), and train with these as well.",
     ]
 
 

@@ -321,3 +321,20 @@ def test_what_labels_mean_is_not_forgotten(tmp_path: Path) -> None:
 def test_what_labels_mean_goes_with_texts(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RetvecLiteError, match=sentence):
         rl.train(**options)
+
+
+def test_a_folder_with_nothing_to_learn_keeps_its_report(tmp_path: Path) -> None:
+    classifier = rl.train(TEXTS, LABELS, **QUICK, out=tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    again = classifier.learn(TEXTS[:3], LABELS[:3], out=tmp_path / "out", force=True)
+    assert str(again.lesson).startswith("Nothing changed")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_an_unknown_label_needs_texts() -> None:
+    with pytest.raises(
+        RetvecLiteError, match="'other' has no texts, and a description says nothing of what belongs nowhere"
+    ):
+        rl.train(labels={"a": "one thing", "b": "another", "other": "all else"}, unknown_label="other")
+    with pytest.raises(RetvecLiteError, match=r"\|"):
+        rl.train(labels={"refund|urgent": "money back, now", "b": "another"})

@@ -276,7 +276,7 @@ def checked_label(label: str) -> str:
 def from_bytes(data: bytes, name: str) -> dict[str, str]:
     """Return the texts in the bytes of a memory, with their labels; raises RetvecLiteError, with the name, for other bytes."""
     if data[: len(_MAGIC)] != _MAGIC:
-        raise RetvecLiteError(f"{name} is not a memory.")
+        raise RetvecLiteError(f"{name} is not a memory of taught texts: name another file, or remove it.")
     if len(data) < _HEADER.size:
         raise RetvecLiteError(f"{name} {_DAMAGED}.")
     _, version, size, count, _, expected = _HEADER.unpack_from(data)

@@ -117,7 +117,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
     validation = _read_validation(options["validation"], {**reading, "multi_label": training.multi_label})
     check_trainable(training)
     if multi_label is None and not training.multi_label:
-        check_single(training.labels, training.path)
+        check_single((*training.labels, *dict(training.descriptions)), training.path)
     if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
         raise RetvecLiteError(
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
@@ -184,7 +184,8 @@ def _read_training(options: Mapping[str, Any], reading: ReadingOptions) -> Datas
     if not is_described(labels):
         if data is None:
             raise RetvecLiteError(
-                'There is nothing to learn from: pass texts (data), or what labels mean, such as labels={"refund": "wants money back", ...}.'
+                'There is nothing to learn from: pass texts (data), or what labels mean, such as labels={"refund": "wants money back", ...}, '
+                "with None for what a name alone says, or the file of them (--labels labels.csv)."
             )
         return as_dataset(data, labels, sample_weight=weights, **reading)
     descriptions = read_descriptions(labels)
@@ -228,6 +229,11 @@ def _check_rejection(training: Dataset, reject_at: float, unknown_label: str | N
         raise RetvecLiteError(
             f"Leave out --{given.replace('_', '-')} ({given}): with --multi-label (multi_label) a text may have no label, and each "
             "label has a threshold."
+        )
+    if unknown_label in dict(training.descriptions) and unknown_label not in training.labels:
+        raise RetvecLiteError(
+            f"The unknown label {unknown_label!r} has no texts, and a description says nothing of what belongs nowhere: give texts of it, or "
+            "leave it out of the labels; texts that belong nowhere are told apart without it."
         )
     if unknown_label is not None:
         unknown_rows(training.labels, training.path, {unknown_label}, unknown_label)
