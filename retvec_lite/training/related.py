@@ -21,8 +21,8 @@ _RARE: Final = 0.05
 """What the logarithm of a word's rank costs against its cosine: rare words are seldom written."""
 _TEXTS: Final = 20
 _MOST: Final = 1_000
-"""Texts of a label without any, and of all labels together. Real texts soon say more, so one leaves a quarter of them, and four none: they
-would also decide in which directions sentences differ, which cost spam three points."""
+"""Texts of a label without any, and of all labels together. Real texts soon say more: one leaves half of them, ten leave one. All of them
+would also decide in which directions sentences differ, which cost spam of ten texts a label three points."""
 _DRAWN: Final = 4
 """Related words of a text; it has as many common ones, as sentences do."""
 
@@ -45,7 +45,7 @@ def with_related(
     rng, texts, of_labels = random.Random(seed), [], []
     for place, direction in zip(known.tolist(), away, strict=True):
         best = np.argsort(cost - words @ direction, kind="stable")[:_RELATED].tolist()
-        for _ in range(min(_TEXTS, max(1, _MOST // len(known))) // (1 + counts.get(labels[place], 0)) ** 2):
+        for _ in range(min(_TEXTS, max(1, _MOST // len(known))) // (1 + counts.get(labels[place], 0))):
             drawn = [file.words[word] for word in rng.choices(best, k=_DRAWN)] + common_words(file, rng, _DRAWN)
             rng.shuffle(drawn)
             texts.append(" ".join(drawn))
