@@ -327,7 +327,7 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     folds, epochs = facts.get("folds", 0), facts.get("epochs")
     texts = f"{facts['training_texts']:,} training texts, " if "training_texts" in facts else ""
     if described := facts.get("described", {}).get("descriptions"):
-        texts += f"{described:,} descriptions, "
+        texts += f"{described:,} {'description' if described == 1 else 'descriptions'}, "
     cut = [
         f"{facts[name]:.1%} {what}"
         for name, what in (

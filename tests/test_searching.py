@@ -139,7 +139,7 @@ def test_the_command_writes_all_groups(main: Main, api_folder: ApiFolder, tmp_pa
     path, output = write_table(tmp_path / "texts.csv", [(text, "") for text in texts]), tmp_path / "found.csv"
     call = ("duplicates", str(api_folder.classifier), path)
     code, printed, _ = main(*call)
-    assert code == 0 and "5 texts are near-duplicates of others, in 5 groups." in printed
+    assert code == 0 and "Groups of near-duplicates: 5. Texts that repeat the first of a group: 5." in printed
     assert all(text in printed for pair in GROUPS.values() for text in pair)
     code, printed, _ = main(*call, "--output", str(output))
     assert code == 0 and f"Written to {output}." in printed

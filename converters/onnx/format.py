@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from retvec_lite.converters.onnx.graph import GraphWriter
 
 OLDEST: Final = "1.15.0"
-"""The oldest ONNX Runtime on which files were run."""
+"""The oldest ONNX Runtime on which a file answered its golden texts; by hand, once. `verify` runs the installed one."""
 
 
 class ONNX(Format):

@@ -40,7 +40,7 @@ def run_duplicates(args: argparse.Namespace) -> int:
     with told_warnings():
         found = duplicates(**vars(args), progress=True)
     count = sum(len(group.rows) - 1 for group in found)
-    print(f"{count:,} texts are near-duplicates of others, in {len(found):,} groups.")
+    print(f"Groups of near-duplicates: {len(found):,}. Texts that repeat the first of a group: {count:,}.")
     for group in found[: 0 if args.output else _SHOWN]:
         print()
         for row, score, text in zip(group.rows, group.scores, group.texts, strict=True):
