@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { defaultClientConditions, defineConfig } from "vite";
+import { defineConfig } from "vite";
 
 const TARGET = fileURLToPath(new URL("../retvec_lite/web/", import.meta.url));
 
 // No hashes in the names: Python serves these files by name and inlines them for --export.
 export default defineConfig({
   base: "./",
-  resolve: { conditions: ["retvec-lite-source", ...defaultClientConditions] },
+  resolve: { alias: { "retvec-lite/core": fileURLToPath(new URL("../npm/src/core.ts", import.meta.url)) } }, // as it is written, not as it is built
   build: {
     target: "es2023",
     outDir: TARGET,

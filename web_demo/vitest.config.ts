@@ -1,9 +1,9 @@
-import { defaultServerConditions } from "vite";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /** The package as it is written, not as it is built. */
-const conditions = ["retvec-lite-source", ...defaultServerConditions];
-const source = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+const core = fileURLToPath(new URL("../npm/src/core.ts", import.meta.url));
+const source = { resolve: { alias: { "retvec-lite/core": core } } };
 
 export default defineConfig({
   test: {

@@ -1,7 +1,6 @@
-/** retvec-lite without an engine inside: for pages that load `engine.wasm` themselves. */
+/** retvec-lite without an engine inside: for pages and hosts that load `engine.wasm` themselves. */
 export { Classifier, type Embedded, type Prediction, type Span } from "./classifier.js";
-export { type EngineOptions, RetvecEngine } from "./engine.js";
-export { RetvecLiteError } from "./errors.js";
+export { type ErrorCode, RetvecError } from "./errors.js";
 export type { PredictOptions } from "./given.js";
 export type { Memory } from "./memory.js";
 export { load, type LoadOptions } from "./load.js";

@@ -1,5 +1,5 @@
 /** Checks of what callers pass, since JavaScript has no types at run time: one sentence for each mistake, as in Python. */
-import { RetvecLiteError } from "./errors.js";
+import { RetvecError } from "./errors.js";
 import type { Text } from "./text.js";
 
 /** How `predict` answers. */
@@ -8,7 +8,7 @@ export interface PredictOptions {
   readonly reject?: boolean | undefined;
 }
 
-/** @throws RetvecLiteError for anything but one text; `call` names the function. */
+/** @throws RetvecError for anything but one text; `call` names the function. */
 export function checkText(call: string, text: unknown): asserts text is Text {
   if (!isCodePoints(text)) checkString(call, text);
 }
@@ -16,8 +16,16 @@ export function checkText(call: string, text: unknown): asserts text is Text {
 /** The same, but refuses code points too. */
 export function checkString(call: string, text: unknown): asserts text is string {
   if (typeof text === "string") return;
-  if (isList(text)) throw new RetvecLiteError(`${call} takes one text, not a list. Call it once for each text.`);
-  throw new RetvecLiteError(`${call} takes a text, not ${shown(text)}.`);
+  if (isList(text))
+    throw new RetvecError("WRONG_CALL", `${call} takes one text, not a list. Call it once for each text.`);
+  throw new RetvecError("WRONG_CALL", `${call} takes a text, not ${shown(text)}.`);
+}
+
+/** @throws RetvecError for what is no list of texts; the texts are checked one by one. */
+export function checkTexts(call: string, texts: unknown): asserts texts is Iterable<Text> {
+  if (typeof texts === "object" && texts !== null && Symbol.iterator in texts) return;
+  const instead = typeof texts === "string" ? " Use predict for one." : "";
+  throw new RetvecError("WRONG_CALL", `${call} takes a list of texts, not ${shown(texts)}.${instead}`);
 }
 
 /** What an option may be: a test, and the words for it. */
@@ -27,13 +35,17 @@ type Rule = readonly [isValid: (value: unknown) => boolean, what: string];
 export function checkOptions<T extends object>(call: string, options: T, rules: Record<keyof T & string, Rule>): T {
   if (typeof options !== "object" || options === null || isList(options)) {
     const example = Object.keys(rules).join(", ");
-    throw new RetvecLiteError(`The options of ${call} are an object ({ ${example} }), not ${shown(options)}.`);
+    throw new RetvecError(
+      "WRONG_CALL",
+      `The options of ${call} are an object ({ ${example} }), not ${shown(options)}.`,
+    );
   }
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name as keyof T & string] : undefined;
-    if (!rule) throw new RetvecLiteError(`${call} has no option ${name}. It has ${Object.keys(rules).join(", ")}.`);
+    if (!rule)
+      throw new RetvecError("WRONG_CALL", `${call} has no option ${name}. It has ${Object.keys(rules).join(", ")}.`);
     if (value !== undefined && !rule[0](value)) {
-      throw new RetvecLiteError(`The option ${name} of ${call} is ${rule[1]}, not ${shown(value)}.`);
+      throw new RetvecError("WRONG_CALL", `The option ${name} of ${call} is ${rule[1]}, not ${shown(value)}.`);
     }
   }
   return options;
@@ -47,7 +59,7 @@ export function placeOf(labels: readonly string[], label: unknown): number {
   const place = labels.indexOf(label as string);
   if (place >= 0) return place;
   const known = labels.slice(0, SHOWN_LABELS).join(", ") + (labels.length > SHOWN_LABELS ? ", ..." : "");
-  throw new RetvecLiteError(`${shown(label)} is not a label of this classifier: ${known}.`);
+  throw new RetvecError("WRONG_CALL", `${shown(label)} is not a label of this classifier: ${known}.`);
 }
 
 /** Return a value as messages name it, cut short. */
@@ -69,4 +81,9 @@ function isCodePoints(value: unknown): boolean {
   const is32Bits = (point: unknown) =>
     Number.isInteger(point) && (point as number) >= -(2 ** 31) && (point as number) < 2 ** 32;
   return Array.isArray(value) && value.length > 0 && value.every(is32Bits);
+}
+
+/** Whether a value is of a class of the host, or of the same class of another frame or realm. */
+export function isA(value: unknown, kind: string): boolean {
+  return Object.prototype.toString.call(value) === `[object ${kind}]`;
 }

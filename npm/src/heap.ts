@@ -1,5 +1,5 @@
 /** The WebAssembly memory of one engine: what lies where in it, and what is written and read there. */
-import { RetvecLiteError } from "./errors.js";
+import { codeOf, RetvecError } from "./errors.js";
 
 /** The functions of engine/retvec_lite.h. Addresses are numbers. */
 export interface Exports {
@@ -43,9 +43,9 @@ export class Heap {
     this.free = aligned(this.wasm.__heap_base.value as number);
   }
 
-  /** @throws RetvecLiteError after `delete`. */
+  /** @throws RetvecError after `close`. */
   get wasm(): Exports {
-    if (!this.exports) throw new RetvecLiteError("This classifier was deleted. Load its file again.");
+    if (!this.exports) throw new RetvecError("CLOSED", "This classifier was closed. Load its file again.");
     return this.exports;
   }
 
@@ -53,7 +53,7 @@ export class Heap {
     return this.wasm.memory.buffer.byteLength;
   }
 
-  delete(): void {
+  close(): void {
     this.exports = undefined;
   }
 
@@ -97,15 +97,17 @@ export class Heap {
     try {
       this.wasm.memory.grow(Math.ceil(missing / PAGE));
     } catch {
-      throw new RetvecLiteError(
+      throw new RetvecError(
+        "NO_SPACE",
         `There is not enough memory: the engine needs ${Math.ceil(end / 1e6)} MB for this file.`,
       );
     }
   }
 
-  /** @throws RetvecLiteError for the number of a problem, with the words of the engine behind those before them. */
+  /** @throws RetvecError for the number of a problem, with the words of the engine behind those before them. */
   check(problem: number, before = ""): void {
-    if (problem !== 0) throw new RetvecLiteError(before + this.string(this.wasm.rvl_message(problem)));
+    if (problem === 0) return;
+    throw new RetvecError(codeOf(problem), before + this.string(this.wasm.rvl_message(problem)));
   }
 }
 

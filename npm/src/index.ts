@@ -2,11 +2,11 @@
  * Classify texts with a file that retvec-lite exported, in browsers, workers, Node.js, Deno and Bun.
  *
  *     const classifier = await load("classifier-int8.retvec");
- *     await classifier.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
+ *     classifier.predict("my pakcage never arived"); // { label: "delivery", probability: 0.99 }
  */
 import type { Classifier } from "./classifier.js";
 import { ENGINE } from "./engine_wasm.js";
-import { causeOf, RetvecLiteError } from "./errors.js";
+import { causeOf, RetvecError } from "./errors.js";
 import { type LoadOptions, loadWith } from "./load.js";
 import type { Source } from "./source.js";
 
@@ -25,22 +25,27 @@ export function insideEngine(): Promise<WebAssembly.Module> {
 
 async function compile(): Promise<WebAssembly.Module> {
   try {
-    const packed = Uint8Array.from(atob(ENGINE), (character) => character.charCodeAt(0));
-    const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-    const parts: BlobPart[] = [];
-    for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value as BlobPart);
-    return await WebAssembly.compile(await new Blob(parts).arrayBuffer());
+    return await WebAssembly.compile(typeof ENGINE === "string" ? await unpacked(ENGINE) : ENGINE);
   } catch (error) {
-    throw new RetvecLiteError(
-      `The engine cannot start: ${causeOf(error)}. A Content Security Policy needs 'wasm-unsafe-eval'.`,
+    throw new RetvecError(
+      "NO_ENGINE",
+      `The engine cannot start: ${causeOf(error)}. A Content Security Policy needs 'wasm-unsafe-eval'; a host that compiles no bytes needs "retvec-lite/engine.wasm", as the option \`engine\`.`,
     );
   }
+}
+
+async function unpacked(base64: string): Promise<ArrayBuffer> {
+  const packed = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const parts: BlobPart[] = [];
+  for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value as BlobPart);
+  return new Blob(parts).arrayBuffer();
 }
 
 /**
  * Load an exported `.retvec`, check it, and start a classifier on the engine of this package.
  *
- * @throws RetvecLiteError for a file that cannot be read, is damaged or of another version.
+ * @throws RetvecError for a file that cannot be read, is damaged or of another version.
  */
 export async function load(source: Source | PromiseLike<Source>, options: LoadOptions = {}): Promise<Classifier> {
   return loadWith(source, options, insideEngine);

@@ -1,6 +1,6 @@
 /** The texts that a classifier was taught. */
-import { RetvecLiteError } from "./errors.js";
-import { shown } from "./given.js";
+import { RetvecError } from "./errors.js";
+import { isA, shown } from "./given.js";
 import type { Heap } from "./heap.js";
 
 /** RVL_FULL of engine/retvec_lite.h. */
@@ -53,11 +53,11 @@ export class Memory {
   /**
    * Take what a file holds, in place of what was taught. It may have been taught to another classifier.
    *
-   * @throws RetvecLiteError for bytes that are no memory, damaged or of a newer version; then nothing changes.
+   * @throws RetvecError for bytes that are no memory, damaged or of a newer version; then nothing changes.
    */
   load(bytes: Uint8Array): void {
-    if (!(bytes instanceof Uint8Array)) {
-      throw new RetvecLiteError(`load takes the bytes of a memory as a Uint8Array, not ${shown(bytes)}.`);
+    if (!isA(bytes, "Uint8Array")) {
+      throw new RetvecError("WRONG_CALL", `load takes the bytes of a memory as a Uint8Array, not ${shown(bytes)}.`);
     }
     this.opened(() => {
       this.heap.reserve(this.heap.free + bytes.length);
@@ -74,7 +74,7 @@ export class Memory {
 
   /** @internal */
   teach(points: readonly number[], label: string): void {
-    if (typeof label !== "string") throw new RetvecLiteError(`teach takes a label, not ${shown(label)}.`);
+    if (typeof label !== "string") throw new RetvecError("WRONG_CALL", `teach takes a label, not ${shown(label)}.`);
     const name = new TextEncoder().encode(/[\0\p{Cs}]/u.test(label) ? "\0" : `${label}\0`);
     this.opened(() => {
       const [codes, count, end] = this.heap.place(points, name.length);

@@ -1,5 +1,5 @@
 /** What a `.retvec` says of itself, beside what the engine reads. "The file" in docs/engine.md. */
-import { RetvecLiteError } from "./errors.js";
+import { RetvecError } from "./errors.js";
 
 /** The encoder config. `EncoderConfig` in Python documents every field; these are used here. */
 export interface EncoderConfig {
@@ -79,7 +79,8 @@ export function artifactOf(name: string, file: Uint8Array, labels: readonly stri
     Array.isArray(signatures) &&
     signatures.every(isRecord) &&
     (decision === null || (isRecord(decision) && typeof decision.characters === "string"));
-  if (!isWhole) throw new RetvecLiteError(`${name} is damaged: its metadata are incomplete. Export it again.`);
+  if (!isWhole)
+    throw new RetvecError("RVL_DAMAGED", `${name} is damaged: its metadata are incomplete. Export it again.`);
   const settings = viewOf(sectionOf(file, SETTINGS));
   const setting = (place: number): number => settings.getUint32(4 * place, true);
   const pairs: [what: string, said: unknown, is: unknown][] = [
@@ -90,7 +91,10 @@ export function artifactOf(name: string, file: Uint8Array, labels: readonly stri
   ];
   for (const [what, said, is] of pairs) {
     if (JSON.stringify(said) === JSON.stringify(is)) continue;
-    throw new RetvecLiteError(`${name} is damaged: its metadata and its engine differ in ${what}. Export it again.`);
+    throw new RetvecError(
+      "RVL_DAMAGED",
+      `${name} is damaged: its metadata and its engine differ in ${what}. Export it again.`,
+    );
   }
   return {
     name,
@@ -112,7 +116,7 @@ function metadataOf(name: string, json: Uint8Array): Record<string, unknown> {
   } catch {
     // As below.
   }
-  throw new RetvecLiteError(`The metadata in ${name} were not written by retvec-lite.`);
+  throw new RetvecError("RVL_DAMAGED", `The metadata in ${name} were not written by retvec-lite.`);
 }
 
 /** Return a section of a file; empty where the file has none of that number. */

@@ -1,6 +1,6 @@
 /** Get the bytes of a file from wherever an app has it. */
-import { causeOf, RetvecLiteError } from "./errors.js";
-import { shown } from "./given.js";
+import { causeOf, RetvecError } from "./errors.js";
+import { isA, shown } from "./given.js";
 
 /** Where an exported file is: its address, its path (Node.js), the answer of a server, or its bytes. */
 export type Source = string | URL | Response | Blob | ArrayBufferLike | ArrayBufferView;
@@ -13,11 +13,13 @@ export interface Found {
   readonly type: string;
 }
 
-/** What `process` has in Node.js. Named so, no bundler looks for the module. */
-interface Host {
-  readonly process?: { getBuiltinModule?(name: string): { readFile(path: string | URL): Promise<Uint8Array> } };
+/** How a file is read in Node.js, Deno and Bun. */
+interface Files {
+  readFile(path: string | URL): Promise<Uint8Array>;
 }
 
+/** The module of `Files`. Named so, no bundler looks for it. */
+const FILES = ["node:fs", "promises"].join("/");
 /** What opening a file says in Node.js, in words. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
@@ -32,8 +34,8 @@ const LONGEST = 200;
 /** An answer that no address is known of. */
 const NAMELESS = "the answer";
 
-/** @throws RetvecLiteError for what is no source, and for a file that cannot be read. */
-export async function find(given: unknown): Promise<Found> {
+/** @throws RetvecError for what is no source, and for a file that cannot be read. */
+export async function find(given: unknown, signal?: AbortSignal): Promise<Found> {
   const source = await settled(given);
   if (ArrayBuffer.isView(source)) {
     return local(UNNAMED, inside(source.buffer, source.byteOffset, source.byteLength));
@@ -47,21 +49,28 @@ export async function find(given: unknown): Promise<Found> {
   }
   if (isA(source, "Response")) return answered(source as Response, (source as Response).url || NAMELESS);
   if ((typeof source !== "string" && !isA(source, "URL")) || source === "") {
-    throw new RetvecLiteError(
+    throw new RetvecError(
+      "WRONG_CALL",
       `load takes the address or path of a file, a Response, a Blob or bytes, not ${source === "" ? '""' : shown(source)}.`,
     );
   }
   const address = String(source);
-  const { process } = globalThis as Host;
-  const isPath = /^file:/i.test(address) || !/^[a-z][a-z0-9+.-]+:/i.test(address);
-  const files = isPath && typeof location === "undefined" ? process?.getBuiltinModule?.("node:fs/promises") : undefined;
-  if (files) return opened(files, address);
+  const isFile = /^file:/i.test(address);
+  const isPath = typeof location === "undefined" && !/^[a-z][a-z0-9+.-]+:/i.test(address);
+  const files = isFile || isPath ? await filesOfHost() : undefined;
+  if (files) return opened(files, isFile ? new URL(address) : address);
   return answered(
-    await fetch(address).catch(() => {
+    await fetch(address, { signal: signal ?? null }).catch(() => {
       throw cannot(address, "no answer");
     }),
     address,
   );
+}
+
+/** Return what reads files; undefined in a page. */
+async function filesOfHost(): Promise<Files | undefined> {
+  const { process } = globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } };
+  return process?.versions?.node ? ((await import(FILES)) as Files) : undefined;
 }
 
 /** Wait for the answer of a server; one that never came is no fault of the caller's code. */
@@ -81,14 +90,11 @@ function inside(buffer: ArrayBufferLike, start?: number, length?: number): Uint8
   }
 }
 
-async function opened(files: { readFile(path: string | URL): Promise<Uint8Array> }, address: string): Promise<Found> {
+async function opened(files: Files, path: string | URL): Promise<Found> {
   try {
-    return local(
-      nameOf(address),
-      new Uint8Array(await files.readFile(/^file:/i.test(address) ? new URL(address) : address)),
-    );
+    return local(nameOf(String(path)), new Uint8Array(await files.readFile(path)));
   } catch (error) {
-    throw cannot(address, REASONS[(error as { code?: string }).code ?? ""] ?? causeOf(error));
+    throw cannot(String(path), REASONS[(error as { code?: string }).code ?? ""] ?? causeOf(error));
   }
 }
 
@@ -119,31 +125,31 @@ function nameOf(address: string): string {
   return path.split(/[/\\]/).at(-1) || address;
 }
 
-function cannot(address: string, cause: string): RetvecLiteError {
+function cannot(address: string, cause: string): RetvecError {
   const short = address.length > LONGEST ? `${address.slice(0, LONGEST)}...` : address;
-  return new RetvecLiteError(`Cannot load ${short} (${cause}).`);
+  return new RetvecError("CANNOT_LOAD", `Cannot load ${short} (${cause}).`);
 }
 
-/** Whether a value is of a class of the host, or of the same class of another frame or realm. */
-function isA(value: unknown, kind: string): boolean {
-  return Object.prototype.toString.call(value) === `[object ${kind}]`;
-}
-
-/** @throws RetvecLiteError that says what a file is that is no `.retvec`. */
+/** @throws RetvecError that says what a file is that is no `.retvec`. */
 export function refuse({ name, file, isAnswer, type }: Found): never {
-  if (!file.length) throw new RetvecLiteError(`${name} is empty.`);
+  if (!file.length) throw new RetvecError("RVL_NOT_RETVEC", `${name} is empty.`);
   const start = new TextDecoder().decode(file.subarray(0, 512));
   if (/^\s*<(!doctype|!--|html|head|body|\?xml)/i.test(start) || /^(text\/html|application\/xhtml)/i.test(type)) {
-    throw new RetvecLiteError(
+    throw new RetvecError(
+      "RVL_NOT_RETVEC",
       isAnswer
         ? `The server sent a web page instead of ${name === UNNAMED ? "the file" : name}. Check the address, and that the file is among those that it serves.`
         : `${name} is a web page, not a .retvec file. Download it again.`,
     );
   }
   if (new TextDecoder().decode(file.subarray(4, 8)) === TFLITE) {
-    throw new RetvecLiteError(`${name} is a .tflite. Export the classifier with --format engine and load the .retvec.`);
+    throw new RetvecError(
+      "RVL_NOT_RETVEC",
+      `${name} is a .tflite. Export the classifier with --format engine and load the .retvec.`,
+    );
   }
-  throw new RetvecLiteError(
+  throw new RetvecError(
+    "RVL_NOT_RETVEC",
     `${name} (${file.length.toLocaleString("en")} bytes) is not a .retvec file, or it is cut short.`,
   );
 }

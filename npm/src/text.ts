@@ -8,6 +8,9 @@ const SEPARATOR = /^[\0\p{White_Space}]$/u;
 /** What ends a sentence. */
 const ENDING = /^[.!?]$/;
 
+/** What becomes one character in composed form: marks, and vowels and finals of Hangul, join what stands before them. */
+const COMPOSING = /[^][\p{M}\u1160-\u11ff]*/gu;
+
 /** Return the first characters of a text, which may hold unpaired surrogates. */
 export function firstCharacters(text: string, limit: number): string {
   let end = 0;
@@ -20,6 +23,23 @@ export function firstCharacters(text: string, limit: number): string {
 /** Return the code points of a text. Unpaired surrogates stay: the model does all cleaning. */
 export function pointsOf(text: string): number[] {
   return Array.from(text, (character) => character.codePointAt(0) as number);
+}
+
+/** A code point as the model reads it, and where it stands in the text as it was given, as `slice` takes it. */
+export interface Character {
+  readonly point: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Return what is read of a text, as it is or composed (NFC). */
+export function charactersOf(text: string, composed: boolean): Character[] {
+  let end = 0;
+  return (text.match(composed ? COMPOSING : /[^]/gu) ?? []).flatMap((piece) => {
+    const start = end;
+    end += piece.length;
+    return pointsOf(composed ? piece.normalize("NFC") : piece).map((point) => ({ point, start, end }));
+  });
 }
 
 /** Cut code points into windows of at most `maxChars` that end at words; one for a text that fits. */

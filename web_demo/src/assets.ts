@@ -2,7 +2,7 @@
  * Load the engine and the models: from the server of `retvec-lite demo`, or from an exported page (`--export`) itself.
  * An exported page holds them in script elements of a type that no browser runs, packed with gzip, then base64.
  */
-import { RetvecLiteError } from "retvec-lite/core";
+import { RetvecError } from "retvec-lite/core";
 
 /** A model that the user can choose; its bytes are loaded only then. */
 export interface Offer {
@@ -25,7 +25,8 @@ export function compiledEngine(): Promise<WebAssembly.Module> {
 
 async function compile(): Promise<WebAssembly.Module> {
   if (typeof WebAssembly === "undefined") {
-    throw new RetvecLiteError(
+    throw new RetvecError(
+      "NO_ENGINE",
       "The model cannot run: this browser has no WebAssembly, or it is switched off. Switch it on or use another browser.",
     );
   }
@@ -35,7 +36,10 @@ async function compile(): Promise<WebAssembly.Module> {
     return await WebAssembly.compileStreaming(fetchFile(ENGINE));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) {
-      throw new RetvecLiteError(`This browser cannot compile ${ENGINE}. Use a newer browser. (${error.message})`);
+      throw new RetvecError(
+        "NO_ENGINE",
+        `This browser cannot compile ${ENGINE}. Use a newer browser. (${error.message})`,
+      );
     }
     throw error;
   }
@@ -64,5 +68,8 @@ async function fetchFile(path: string): Promise<Response> {
   const response = await fetch(path).catch(() => undefined);
   if (response?.ok) return response;
   const answer = response ? `${response.status} ${response.statusText}` : "no answer";
-  throw new RetvecLiteError(`Cannot load ${path} from the server (${answer}). Is retvec-lite demo still running?`);
+  throw new RetvecError(
+    "CANNOT_LOAD",
+    `Cannot load ${path} from the server (${answer}). Is retvec-lite demo still running?`,
+  );
 }

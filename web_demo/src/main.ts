@@ -46,7 +46,7 @@ let curveTimer = 0;
 /** Counts changes of the words that are drawn, and of the model. */
 let drawing = 0;
 
-/** Run jobs one at a time, so that no model is deleted while it runs. */
+/** Run jobs one at a time, so that no model is closed while a job uses it. */
 let queue: Promise<unknown> = Promise.resolve();
 function exclusive<T>(job: () => Promise<T>): Promise<T> {
   const done = queue.then(job);
@@ -86,9 +86,9 @@ async function update(start = performance.now()): Promise<void> {
     await exclusive(async () => {
       if (!classifier || mine !== version) return;
       const altered = alter(typed, share, first, kind);
-      const after = await classifier.probabilities(altered);
-      const before = altered === typed ? after : await classifier.probabilities(typed);
-      const answers = await classifier.predictAll(altered);
+      const after = classifier.probabilities(altered);
+      const before = altered === typed ? after : classifier.probabilities(typed);
+      const answers = classifier.predictAll(altered);
       bars.show(answers, after, before);
       teaching.tell(answers[0]);
       timing.update = performance.now() - start;
@@ -96,9 +96,9 @@ async function update(start = performance.now()): Promise<void> {
       showReading(typed, altered, classifier.readLimit);
       const label = argmax(before);
       curve.mark(share, after[label]);
-      const read = classifier.embeds ? (await classifier.embed(altered)).words : undefined;
+      const read = classifier.embeds ? classifier.embed(altered).words : undefined;
       if (read) words.show(read, classifier.artifact.encoder.word_length);
-      showLimits(typed, classifier, read !== undefined && (await overflows(classifier, altered, read)));
+      showLimits(typed, classifier, read !== undefined && overflows(classifier, altered, read));
     });
     showError(byId("labels-error"), undefined);
   });
@@ -122,11 +122,11 @@ async function attempt(job: () => Promise<void>): Promise<void> {
 }
 
 /** Whether words found no slot. If so, the last character of the text is in no slot, and removing it changes none. */
-async function overflows(model: Classifier, altered: string, read: Embedded["words"]): Promise<boolean> {
+function overflows(model: Classifier, altered: string, read: Embedded["words"]): boolean {
   const [points = [], ...more] = model.windows(altered);
   if (more.length || read.length < model.maxWords) return false;
   const last = points.findLastIndex((point) => !HIDDEN.has(point));
-  const { words: without } = await model.embed(String.fromCodePoint(...points.slice(0, Math.max(0, last))));
+  const { words: without } = model.embed(String.fromCodePoint(...points.slice(0, Math.max(0, last))));
   return JSON.stringify(without) === JSON.stringify(read);
 }
 
@@ -151,13 +151,13 @@ async function explainWords(mine: number): Promise<void> {
   const label = classifier.labels[argmax(probabilities)] as string;
   const characters = [...read];
   const beginning = characters.slice(0, classifier.maxChars).join("");
-  showWhy(label, characters.slice(0, classifier.readLimit).join(""), await classifier.explain(beginning, label));
+  showWhy(label, characters.slice(0, classifier.readLimit).join(""), classifier.explain(beginning, label));
 }
 
 /** Ask the model for long work: it gives way to the page every STEP, and answers undefined when the work is stale. */
 function unhurried<T>(
   isStale: () => boolean,
-  ask: (model: Classifier, input: string) => Promise<T>,
+  ask: (model: Classifier, input: string) => T,
 ): (input: string) => Promise<T | undefined> {
   let resume = performance.now() + STEP;
   return async (input) => {
@@ -219,7 +219,7 @@ async function measureCurve(mine: number): Promise<void> {
 async function compare(): Promise<void> {
   const [one, other] = [byId<HTMLInputElement>("one").value, byId<HTMLInputElement>("other").value];
   const vectors = await exclusive(async () =>
-    classifier?.embeds ? [(await classifier.embed(one)).text, (await classifier.embed(other)).text] : undefined,
+    classifier?.embeds ? [classifier.embed(one).text, classifier.embed(other).text] : undefined,
   );
   const [first, second] = vectors ?? [];
   const known = first?.some((value) => value !== 0) && second?.some((value) => value !== 0);
@@ -233,9 +233,7 @@ async function drawPoints(): Promise<void> {
   const mine = ++drawing;
   await new Promise((next) => setTimeout(next, PAUSE));
   const isStale = (): boolean => mine !== drawing;
-  await points.update(
-    unhurried(isStale, async (model, form) => (model.embeds ? (await model.embed(form)).text : undefined)),
-  );
+  await points.update(unhurried(isStale, (model, form) => (model.embeds ? model.embed(form).text : undefined)));
 }
 
 async function measureLatency(): Promise<void> {
@@ -262,7 +260,7 @@ async function open(offer: Offer): Promise<boolean> {
   version += 1;
   drawing += 1;
   await exclusive(async () => {
-    classifier?.delete();
+    classifier?.close();
     classifier = fresh;
     teaching.attach(fresh);
   });

@@ -50,7 +50,7 @@ export class Teaching {
       : "";
   }
 
-  private async learn(job: (model: Classifier) => Promise<void>): Promise<void> {
+  private async learn(job: (model: Classifier) => Promise<void> | void): Promise<void> {
     const problem = byId("teach-error");
     showError(problem, undefined);
     await this.change(async (model) => {

@@ -26,7 +26,7 @@ export async function check(load, read, place, files = FILES) {
       }
       texts += 1;
     }
-    classifier.delete();
+    classifier.close();
   }
   return texts;
 }

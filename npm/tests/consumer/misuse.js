@@ -1,4 +1,4 @@
-/** Call a classifier wrongly in every way, and see that it says so: the same in Node.js, in a page, with promises and without. */
+/** Call a classifier wrongly in every way, and see that it says so: the same in Node.js and in a page. */
 
 const TEXTS = ["predict", "predictAll", "probabilities", "explain", "embed", "teach", "forget"];
 const NO_TEXTS = [
@@ -28,7 +28,8 @@ export async function messageOf(call) {
   try {
     await call();
   } catch (error) {
-    if (error.name !== "RetvecLiteError") throw error;
+    if (error.name !== "RetvecError") throw error;
+    if (!/^[A-Z]+(_[A-Z]+)*$/.test(error.code)) throw new Error(`No code: ${error.code}`);
     if (!/^[^\n]+[.!]$/.test(error.message)) throw new Error(`No sentence: ${error.message}`);
     return error.message;
   }
@@ -71,14 +72,23 @@ export async function misuse(classifier) {
   for (const name of ["rejct", "toString", "__proto__x"]) {
     refused += await expect(() => classifier.predict("a text", { [name]: true }), `predict has no option ${name}.`);
   }
+  for (const [value, end] of [
+    [undefined, "not undefined."],
+    [5, "not 5."],
+    ["a text", 'not "a text". Use predict for one.'],
+    [{}, "not an object."],
+  ]) {
+    refused += await expect(() => classifier.predictMany(value), `predictMany takes a list of texts, ${end}`);
+  }
+  refused += await expect(() => classifier.predictMany(["a text", null]), "predict takes a text, not null.");
   if (!classifier.embeds) refused += await expect(() => classifier.embed("a"), "This file has no embeddings");
   await rightUse(classifier);
-  classifier.delete();
-  classifier.delete();
+  classifier.close();
+  classifier.close();
   for (const name of TEXTS) {
-    refused += await expect(() => classifier[name]("a text"), "This classifier was deleted. Load its file again.");
+    refused += await expect(() => classifier[name]("a text"), "This classifier was closed. Load its file again.");
   }
-  refused += await expect(() => classifier.embeds, "This classifier was deleted. Load its file again.");
+  refused += await expect(() => classifier.embeds, "This classifier was closed. Load its file again.");
   return refused;
 }
 

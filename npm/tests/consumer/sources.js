@@ -13,7 +13,7 @@ WebAssembly.compile = (bytes) => {
   compiled += 1;
   return compiled === 1 ? Promise.reject(new RangeError("out of memory")) : compile(bytes);
 };
-const { insideEngine, load, RetvecEngine } = await import("retvec-lite");
+const { load } = await import("retvec-lite");
 
 const folder = process.argv[2];
 const path = join(folder, "plain.retvec");
@@ -42,6 +42,7 @@ const server = createServer((request, response) => {
     "/short.retvec": [200, { "content-length": bytes.length }, undefined],
     "/busy.retvec": [503, {}, "later"],
   };
+  if (request.url === "/never.retvec") return;
   const [status, headers, body] = answers[request.url.split("?")[0]] ?? [404, {}, page];
   response.writeHead(status, headers);
   if (body !== undefined) return response.end(body);
@@ -79,7 +80,7 @@ const sources = {
 for (const [name, source] of Object.entries(sources)) {
   const classifier = await load(source);
   assert.deepEqual(await classifier.probabilities("where is my parcel"), expected, name);
-  classifier.delete();
+  classifier.close();
 }
 
 // What it cannot use.
@@ -130,22 +131,22 @@ for (const [source, message] of cases) {
   assert.ok(found.startsWith(message), `${found}\nis not\n${message}`);
   refused += 1;
 }
-const engine = await insideEngine();
 for (let length = 0; length < bytes.length; length += 997) {
   await messageOf(() => load(bytes.subarray(0, length)));
-  await messageOf(() => RetvecEngine.load(engine, bytes.subarray(0, length)));
 }
 
 // Wrong options.
 for (const [options, message] of [
-  [null, "The options of load are an object ({ name, engine }), not null."],
-  ["a.retvec", 'The options of load are an object ({ name, engine }), not "a.retvec".'],
-  [{ nmae: "a" }, "load has no option nmae. It has name, engine."],
+  [null, "The options of load are an object ({ name, engine, signal, words }), not null."],
+  ["a.retvec", 'The options of load are an object ({ name, engine, signal, words }), not "a.retvec".'],
+  [{ nmae: "a" }, "load has no option nmae. It has name, engine, signal, words."],
   [{ name: 5 }, "The option name of load is a string, not 5."],
   [
     { engine: "engine.wasm" },
     'The option engine of load is engine.wasm: its bytes, or a WebAssembly.Module, not "engine.wasm".',
   ],
+  [{ words: -1 }, "The option words of load is a whole number from 0 to 65536, not -1."],
+  [{ signal: "now" }, 'The option signal of load is an AbortSignal, not "now".'],
   [{ engine: new Uint8Array(9) }, "The engine cannot start: WebAssembly.compile(): "],
   [
     { engine: Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0) },
@@ -156,16 +157,16 @@ for (const [options, message] of [
   assert.ok(found.startsWith(message), `${found}\nis not\n${message}`);
   refused += 1;
 }
-for (const [module, file, options, message] of [
-  [engine, path, {}, "RetvecEngine.load takes the bytes of a file as a Uint8Array, not "],
-  [engine, bytes, 64, "The options of RetvecEngine.load are an object ({ name, words }), not 64."],
-  [engine, bytes, { words: -1 }, "The option words of RetvecEngine.load is a whole number from 0 to 65536, not -1."],
-  [undefined, bytes, {}, "RetvecEngine.load takes the engine, its bytes or compiled, not undefined."],
-  ["engine.wasm", bytes, {}, 'RetvecEngine.load takes the engine, its bytes or compiled, not "engine.wasm".'],
-]) {
-  const found = await messageOf(() => RetvecEngine.load(module, file, options));
-  assert.ok(found.startsWith(message), `${found}\nis not\n${message}`);
-  refused += 1;
+
+// A signal that is aborted before, while the server lets one wait, and for an answer that never comes; one that is not aborted changes nothing.
+const before = AbortSignal.abort(new Error("before"));
+await assert.rejects(() => load(path, { signal: before }), { message: "before" });
+for (const source of [`${url}/never.retvec`, new Promise(() => undefined)]) {
+  const signal = AbortSignal.timeout(50);
+  await assert.rejects(() => load(source, { signal }), { name: "TimeoutError" });
 }
+const { signal } = new AbortController();
+assert.deepEqual((await load(`${url}/a.retvec`, { signal })).probabilities("where is my parcel"), expected);
+server.closeAllConnections();
 server.close();
 console.log(Object.keys(sources).length, refused);
