@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { RetvecError } from "./errors.js";
-import { checkOptions, checkString, checkText, checkTexts, placeOf, type PredictOptions } from "./given.js";
+import { checkString, checkText, checkTexts, isRejecting, placeOf, type PredictOptions } from "./given.js";
 import { type Exports, Heap } from "./heap.js";
 import { Memory } from "./memory.js";
 import { type Artifact, artifactOf } from "./retvec_file.js";
@@ -47,6 +47,8 @@ export class Classifier {
   private readonly heap: Heap;
   private readonly engine: number;
   private readonly taught: Memory;
+  /** Whether the file takes composed texts (NFC): from version 3 of the contract on, the engine composes. */
+  private readonly isComposed: boolean;
 
   /** @internal */
   constructor(exports: Exports, file: Uint8Array, name: string, words: number) {
@@ -64,6 +66,7 @@ export class Classifier {
     const count = wasm.rvl_labels(this.engine) >>> 0;
     const labels = Array.from({ length: count }, (_, label) => heap.string(wasm.rvl_label(this.engine, label)));
     this.artifact = artifactOf(name, file, labels);
+    this.isComposed = this.artifact.contractVersion < 3;
     this.taught = new Memory(heap, this.engine, labels);
   }
 
@@ -110,9 +113,7 @@ export class Classifier {
   /** Return the label of a text and its probability. The label is null for a text that belongs to none. */
   predict(text: Text, options: PredictOptions = {}): Prediction {
     const points = this.points("predict", text);
-    const { reject = true } = checkOptions("predict", options, {
-      reject: [(value) => typeof value === "boolean", "true or false"],
-    });
+    const reject = isRejecting("predict", options);
     const [first] = reject || this.taught.length ? this.answers(points, 1) : [];
     if (first && (reject || (first.taught !== undefined && first.label !== null))) return first;
     const probabilities = this.probabilities(text);
@@ -122,7 +123,9 @@ export class Classifier {
 
   /** Return what `predict` says of each text, in their order. */
   predictMany(texts: Iterable<Text>, options: PredictOptions = {}): Prediction[] {
+    void this.heap.wasm;
     checkTexts("predictMany", texts);
+    isRejecting("predictMany", options);
     return Array.from(texts, (text) => this.predict(text, options));
   }
 
@@ -151,10 +154,8 @@ export class Classifier {
     checkString("explain", text);
     const place = placeOf(this.labels, label);
     const read = charactersOf(this.beginning(text, this.readLimit), this.isComposed);
-    const [codes, count, result] = this.heap.place(
-      read.map(({ point }) => point),
-      16 * read.length,
-    );
+    const points = read.map(({ point }) => point);
+    const [codes, count, result] = this.heap.place(points, 16 * points.length);
     const found = this.heap.wasm.rvl_explain(this.engine, codes, count, place, result, count);
     const view = this.heap.view();
     return Array.from({ length: Math.min(found >>> 0, count) }, (_, at) => {
@@ -171,9 +172,7 @@ export class Classifier {
   embed(text: Text): Embedded {
     const points = this.points("embed", text);
     const { dimension } = this;
-    if (!dimension) {
-      throw new RetvecError("WRONG_CALL", "This file has no embeddings: it reads n-grams alone.");
-    }
+    if (!dimension) throw new RetvecError("WRONG_CALL", "This file has no embeddings: it reads n-grams alone.");
     const words = this.cut(points).flatMap((window) => this.words(window));
     const [codes, count, result] = this.heap.place(points, 4 * dimension);
     this.heap.wasm.rvl_embed(this.engine, codes, count, result);
@@ -260,11 +259,6 @@ export class Classifier {
     });
     const taught = this.taught.speaker();
     return answers.map((answer, at) => (at === 0 && taught !== undefined ? { ...answer, taught } : answer));
-  }
-
-  /** Whether the file takes composed texts (NFC): from version 3 of the contract on, the engine composes. */
-  private get isComposed(): boolean {
-    return this.artifact.contractVersion < 3;
   }
 
   /** Return as much of a text as is read, or looked at. */

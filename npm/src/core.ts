@@ -4,7 +4,6 @@ export { type ErrorCode, RetvecError } from "./errors.js";
 export type { PredictOptions } from "./given.js";
 export type { Memory } from "./memory.js";
 export { load, type LoadOptions } from "./load.js";
-export type { Artifact, Decision, EncoderConfig, Signature } from "./retvec_file.js";
-export { isRetvec } from "./retvec_file.js";
+export type { Artifact, Decision, EncoderConfig } from "./retvec_file.js";
 export type { Source } from "./source.js";
 export type { Text } from "./text.js";

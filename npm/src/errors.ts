@@ -1,5 +1,5 @@
 /** Names of the engine's problems by their numbers, as in engine/retvec_lite.h. */
-const ENGINE_CODES = [
+export const ENGINE_CODES = [
   "RVL_OK",
   "RVL_NOT_RETVEC",
   "RVL_VERSION",
@@ -37,11 +37,6 @@ export class RetvecError extends Error {
   ) {
     super(message);
   }
-}
-
-/** Return the name of a problem of the engine; one that is newer than this package counts as damage. */
-export function codeOf(problem: number): ErrorCode {
-  return ENGINE_CODES[problem] ?? "RVL_DAMAGED";
 }
 
 /** Return what was thrown in one line, without a full stop. */

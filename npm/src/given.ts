@@ -51,6 +51,11 @@ export function checkOptions<T extends object>(call: string, options: T, rules: 
   return options;
 }
 
+/** Return whether answers may be null. */
+export function isRejecting(call: string, options: PredictOptions): boolean {
+  return checkOptions(call, options, { reject: [(it) => typeof it === "boolean", "true or false"] }).reject ?? true;
+}
+
 const SHOWN_LABELS = 20;
 
 /** Return a label's place among the probabilities; -1 for null or undefined: the most probable one. */

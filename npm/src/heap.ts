@@ -1,5 +1,6 @@
 /** The WebAssembly memory of one engine: what lies where in it, and what is written and read there. */
-import { codeOf, RetvecError } from "./errors.js";
+import { ENGINE_CODES, RetvecError } from "./errors.js";
+import { fromUtf8 } from "./text.js";
 
 /** The functions of engine/retvec_lite.h. Addresses are numbers. */
 export interface Exports {
@@ -88,7 +89,7 @@ export class Heap {
   /** Return the text that ends in a zero. */
   string(address: number): string {
     const bytes = new Uint8Array(this.wasm.memory.buffer, address >>> 0);
-    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+    return fromUtf8(bytes.subarray(0, bytes.indexOf(0)));
   }
 
   reserve(end: number): void {
@@ -107,7 +108,7 @@ export class Heap {
   /** @throws RetvecError for the number of a problem, with the words of the engine behind those before them. */
   check(problem: number, before = ""): void {
     if (problem === 0) return;
-    throw new RetvecError(codeOf(problem), before + this.string(this.wasm.rvl_message(problem)));
+    throw new RetvecError(ENGINE_CODES[problem] ?? "RVL_DAMAGED", before + this.string(this.wasm.rvl_message(problem)));
   }
 }
 

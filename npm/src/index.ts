@@ -36,10 +36,8 @@ async function compile(): Promise<WebAssembly.Module> {
 
 async function unpacked(base64: string): Promise<ArrayBuffer> {
   const packed = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-  const parts: BlobPart[] = [];
-  for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value as BlobPart);
-  return new Blob(parts).arrayBuffer();
+  const stream = new Response(packed).body as ReadableStream<BufferSource>;
+  return new Response(stream.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 /**

@@ -2,6 +2,7 @@
 import { RetvecError } from "./errors.js";
 import { isA, shown } from "./given.js";
 import type { Heap } from "./heap.js";
+import { toUtf8 } from "./text.js";
 
 /** RVL_FULL of engine/retvec_lite.h. */
 const FULL = 12;
@@ -75,7 +76,7 @@ export class Memory {
   /** @internal */
   teach(points: readonly number[], label: string): void {
     if (typeof label !== "string") throw new RetvecError("WRONG_CALL", `teach takes a label, not ${shown(label)}.`);
-    const name = new TextEncoder().encode(/[\0\p{Cs}]/u.test(label) ? "\0" : `${label}\0`);
+    const name = toUtf8(/[\0\p{Cs}]/u.test(label) ? "\0" : `${label}\0`);
     this.opened(() => {
       const [codes, count, end] = this.heap.place(points, name.length);
       this.heap.write(end, name);

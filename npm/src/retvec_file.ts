@@ -1,5 +1,6 @@
 /** What a `.retvec` says of itself, beside what the engine reads. "The file" in docs/engine.md. */
 import { RetvecError } from "./errors.js";
+import { fromUtf8, latin1Of } from "./text.js";
 
 /** The encoder config. `EncoderConfig` in Python documents every field; these are used here. */
 export interface EncoderConfig {
@@ -7,17 +8,6 @@ export interface EncoderConfig {
   readonly max_words: number;
   readonly word_length: number;
   readonly [name: string]: unknown;
-}
-
-/** What a file can do: its input sizes and, for `embed`, the length of its vectors. */
-export interface Signature {
-  readonly name: string;
-  readonly kind: string;
-  readonly max_chars: number;
-  readonly max_words: number;
-  readonly dimension?: number;
-  /** The length of a word's vector, where it is another. */
-  readonly word_dimension?: number;
 }
 
 /** Which labels a text has, and when it has none. `Decision` in Python documents every field. */
@@ -37,12 +27,9 @@ export interface Artifact {
   readonly name: string;
   /** Size of the file in bytes. */
   readonly size: number;
-  /** The whole file. */
-  readonly model: Uint8Array;
   readonly labels: readonly string[];
   readonly contractVersion: number;
   readonly encoder: EncoderConfig;
-  readonly signatures: readonly Signature[];
   /** When a text belongs to none of the labels; undefined: never. */
   readonly decision: Decision | undefined;
   /** All of the metadata. */
@@ -63,7 +50,7 @@ const MULTI_LABEL = 25;
 
 /** Whether a file is a `.retvec`. */
 export function isRetvec(file: Uint8Array): boolean {
-  return new TextDecoder("latin1").decode(file.subarray(0, MAGIC.length)) === MAGIC;
+  return latin1Of(file.subarray(0, MAGIC.length)) === MAGIC;
 }
 
 /**
@@ -73,12 +60,9 @@ export function isRetvec(file: Uint8Array): boolean {
  */
 export function artifactOf(name: string, file: Uint8Array, labels: readonly string[]): Artifact {
   const metadata = metadataOf(name, sectionOf(file, METADATA));
-  const { encoder, signatures, decision = null } = metadata;
+  const { encoder, decision = null } = metadata;
   const isWhole =
-    isRecord(encoder) &&
-    Array.isArray(signatures) &&
-    signatures.every(isRecord) &&
-    (decision === null || (isRecord(decision) && typeof decision.characters === "string"));
+    isRecord(encoder) && (decision === null || (isRecord(decision) && typeof decision.characters === "string"));
   if (!isWhole)
     throw new RetvecError("RVL_DAMAGED", `${name} is damaged: its metadata are incomplete. Export it again.`);
   const settings = viewOf(sectionOf(file, SETTINGS));
@@ -99,11 +83,9 @@ export function artifactOf(name: string, file: Uint8Array, labels: readonly stri
   return {
     name,
     size: file.length,
-    model: file,
     labels,
     contractVersion: setting(CONTRACT_VERSION),
     encoder: encoder as EncoderConfig,
-    signatures: signatures as unknown as Signature[],
     decision: (decision ?? undefined) as Decision | undefined,
     metadata,
   };
@@ -111,7 +93,7 @@ export function artifactOf(name: string, file: Uint8Array, labels: readonly stri
 
 function metadataOf(name: string, json: Uint8Array): Record<string, unknown> {
   try {
-    const metadata: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
+    const metadata: unknown = JSON.parse(fromUtf8(json));
     if (isRecord(metadata) && metadata.format === "retvec-lite") return metadata;
   } catch {
     // As below.

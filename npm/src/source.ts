@@ -1,16 +1,16 @@
 /** Get the bytes of a file from wherever an app has it. */
 import { causeOf, RetvecError } from "./errors.js";
 import { isA, shown } from "./given.js";
+import { latin1Of } from "./text.js";
 
 /** Where an exported file is: its address, its path (Node.js), the answer of a server, or its bytes. */
 export type Source = string | URL | Response | Blob | ArrayBufferLike | ArrayBufferView;
 
-/** A file and what messages call it; `isAnswer`: a server sent it, as of `type`. */
+/** A file and what messages call it; `type`: as what a server sent it, if one did. */
 export interface Found {
   readonly name: string;
   readonly file: Uint8Array;
-  readonly isAnswer: boolean;
-  readonly type: string;
+  readonly type?: string;
 }
 
 /** How a file is read in Node.js, Deno and Bun. */
@@ -38,14 +38,14 @@ const NAMELESS = "the answer";
 export async function find(given: unknown, signal?: AbortSignal): Promise<Found> {
   const source = await settled(given);
   if (ArrayBuffer.isView(source)) {
-    return local(UNNAMED, inside(source.buffer, source.byteOffset, source.byteLength));
+    return { name: UNNAMED, file: inside(source.buffer, source.byteOffset, source.byteLength) };
   }
   if (isA(source, "ArrayBuffer") || isA(source, "SharedArrayBuffer")) {
-    return local(UNNAMED, inside(source as ArrayBuffer));
+    return { name: UNNAMED, file: inside(source as ArrayBuffer) };
   }
   if (isA(source, "Blob") || isA(source, "File")) {
     const { name = UNNAMED } = source as File;
-    return local(name, await bytesOf(source as File, name));
+    return { name, file: await bytesOf(source as File, name) };
   }
   if (isA(source, "Response")) return answered(source as Response, (source as Response).url || NAMELESS);
   if ((typeof source !== "string" && !isA(source, "URL")) || source === "") {
@@ -59,12 +59,15 @@ export async function find(given: unknown, signal?: AbortSignal): Promise<Found>
   const isPath = typeof location === "undefined" && !/^[a-z][a-z0-9+.-]+:/i.test(address);
   const files = isFile || isPath ? await filesOfHost() : undefined;
   if (files) return opened(files, isFile ? new URL(address) : address);
-  return answered(
-    await fetch(address, { signal: signal ?? null }).catch(() => {
-      throw cannot(address, "no answer");
-    }),
-    address,
-  );
+  return answered(await asked(address, signal ?? null), address);
+}
+
+async function asked(address: string, signal: AbortSignal | null): Promise<Response> {
+  try {
+    return await fetch(address, { signal });
+  } catch {
+    throw cannot(address, "no answer");
+  }
 }
 
 /** Return what reads files; undefined in a page. */
@@ -92,7 +95,7 @@ function inside(buffer: ArrayBufferLike, start?: number, length?: number): Uint8
 
 async function opened(files: Files, path: string | URL): Promise<Found> {
   try {
-    return local(nameOf(String(path)), new Uint8Array(await files.readFile(path)));
+    return { name: nameOf(String(path)), file: new Uint8Array(await files.readFile(path)) };
   } catch (error) {
     throw cannot(String(path), REASONS[(error as { code?: string }).code ?? ""] ?? causeOf(error));
   }
@@ -105,7 +108,7 @@ async function answered(response: Response, address: string): Promise<Found> {
   if (response.bodyUsed) throw cannot(address, "its body was read before: pass response.clone(), or the bytes");
   const type = response.headers.get("content-type") ?? "";
   const name = address === NAMELESS ? UNNAMED : nameOf(address);
-  return { name, file: await bytesOf(response, address), isAnswer: true, type };
+  return { name, file: await bytesOf(response, address), type };
 }
 
 async function bytesOf(source: Response | Blob, address: string): Promise<Uint8Array> {
@@ -114,10 +117,6 @@ async function bytesOf(source: Response | Blob, address: string): Promise<Uint8A
   } catch (error) {
     throw cannot(address, causeOf(error));
   }
-}
-
-function local(name: string, file: Uint8Array): Found {
-  return { name, file, isAnswer: false, type: "" };
 }
 
 function nameOf(address: string): string {
@@ -131,18 +130,21 @@ function cannot(address: string, cause: string): RetvecError {
 }
 
 /** @throws RetvecError that says what a file is that is no `.retvec`. */
-export function refuse({ name, file, isAnswer, type }: Found): never {
+export function refuse({ name, file, type }: Found): never {
   if (!file.length) throw new RetvecError("RVL_NOT_RETVEC", `${name} is empty.`);
-  const start = new TextDecoder().decode(file.subarray(0, 512));
-  if (/^\s*<(!doctype|!--|html|head|body|\?xml)/i.test(start) || /^(text\/html|application\/xhtml)/i.test(type)) {
+  const start = latin1Of(file.subarray(0, 512));
+  if (
+    /^(\xef\xbb\xbf)?\s*<(!doctype|!--|html|head|body|\?xml)/i.test(start) ||
+    /^(text\/html|application\/xhtml)/i.test(type ?? "")
+  ) {
     throw new RetvecError(
       "RVL_NOT_RETVEC",
-      isAnswer
+      type !== undefined
         ? `The server sent a web page instead of ${name === UNNAMED ? "the file" : name}. Check the address, and that the file is among those that it serves.`
         : `${name} is a web page, not a .retvec file. Download it again.`,
     );
   }
-  if (new TextDecoder().decode(file.subarray(4, 8)) === TFLITE) {
+  if (latin1Of(file.subarray(4, 8)) === TFLITE) {
     throw new RetvecError(
       "RVL_NOT_RETVEC",
       `${name} is a .tflite. Export the classifier with --format engine and load the .retvec.`,

@@ -11,6 +11,22 @@ const ENDING = /^[.!?]$/;
 /** What becomes one character in composed form: marks, and vowels and finals of Hangul, join what stands before them. */
 const COMPOSING = /[^][\p{M}\u1160-\u11ff]*/gu;
 
+/** Return bytes as text, each one as a character: what is ASCII in them can be compared. */
+export function latin1Of(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}
+
+/** Return UTF-8 as text; jsdom has no TextDecoder. @throws URIError for what is none. */
+export function fromUtf8(bytes: Uint8Array): string {
+  return decodeURIComponent(Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, "0")}`).join(""));
+}
+
+/** Return text, which is valid Unicode, as UTF-8. */
+export function toUtf8(text: string): Uint8Array {
+  const bytes = encodeURIComponent(text).match(/%..|./g) ?? [];
+  return Uint8Array.from(bytes, (byte) => (byte[1] ? parseInt(byte.slice(1), 16) : byte.charCodeAt(0)));
+}
+
 /** Return the first characters of a text, which may hold unpaired surrogates. */
 export function firstCharacters(text: string, limit: number): string {
   let end = 0;

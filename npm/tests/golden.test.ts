@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { load, RetvecError } from "../src/core.js";
+import { ENGINE_CODES } from "../src/errors.js";
 
 interface Case {
   readonly name: string;
@@ -193,4 +194,43 @@ it("says that a file with several labels a text cannot be taught", async () => {
   expect(() => classifier.memory.save()).toThrow("cannot be taught");
   expect([classifier.memory.length, classifier.memory.texts]).toEqual([0, []]);
   classifier.memory.clear();
+});
+
+it("calls problems as the engine does", () => {
+  const header = readFileSync(new URL("../../engine/retvec_lite.h", import.meta.url), "utf-8");
+  const names = /RVL_OK = 0,[^}]*/
+    .exec(header)?.[0]
+    .replace(/\/\*.*?\*\//gs, "")
+    .match(/RVL_\w+/g);
+  expect(ENGINE_CODES).toEqual(names);
+});
+
+it("says what is wrong by a code too", async () => {
+  const classifier = await load(at("plain.retvec"), { engine });
+  const bytes = new Uint8Array(readFileSync(at("plain.retvec")));
+  const cases: [string, () => unknown][] = [
+    ["RVL_NOT_RETVEC", () => load(new Uint8Array(9), { engine })],
+    ["RVL_TRUNCATED", () => load(bytes.subarray(0, 4000), { engine })],
+    ["RVL_CHANGED", () => load(bytes.with(-100, (bytes.at(-100) as number) ^ 1), { engine })],
+    ["RVL_NOT_TAUGHT", () => classifier.forget("never taught")],
+    ["RVL_NO_TEXT", () => classifier.teach(" ", "a label")],
+    ["RVL_NOT_A_MEMORY", () => classifier.memory.load(bytes)],
+    ["WRONG_CALL", () => classifier.predict(undefined as never)],
+    ["CANNOT_LOAD", () => load("none.retvec", { engine })],
+    ["NO_ENGINE", () => load(bytes)],
+    ["CLOSED", () => (classifier.close(), classifier.predict("a text"))],
+  ];
+  for (const [code, call] of cases) {
+    await expect((async () => call())(), code).rejects.toMatchObject({ name: "RetvecError", code });
+  }
+});
+
+it("answers many texts, and is closed at the end of a block", async () => {
+  const classifier = await load(at("rejecting.retvec"), { engine });
+  const texts = new Set(["please play some jazz", "", "where is my parcle"]);
+  expect(classifier.predictMany(texts)).toEqual([...texts].map((text) => classifier.predict(text)));
+  expect(classifier.predictMany(texts, { reject: false }).map(({ label }) => label)).not.toContain(null);
+  expect(() => classifier.predictMany([], { rejct: false } as never)).toThrow("no option rejct");
+  classifier[Symbol.dispose]();
+  expect(() => classifier.predictMany([])).toThrow("closed");
 });

@@ -1,4 +1,7 @@
-"""Write small .retvec exports for the engine's ports: `python engine_exports.py FOLDER` writes `pool`, `several` and `ngrams`."""
+"""Write small .retvec exports for the engine's ports: `python engine_exports.py FOLDER` writes `pool`, `several` and `ngrams`.
+
+`first` and `second` follow the versions 1 and 2 of the contract.
+"""
 
 import dataclasses
 import json
@@ -15,6 +18,13 @@ from retvec_lite.model.weight_files import TrainedModel
 
 TEXTS = (*standin.TEXTS, "u\u0308ber", "a long text. " * 60)
 
+GIVEN = (
+    "u\u0308ber uns e\u0301te\u0301 \u1100\u1161\u11a8 \uac00\u11a8 now",
+    "q\u0301x\u0323\u0307 A\u030a\u0301 and \U0001f600 o\u0328\u0304",
+    "\u0301a \u0915\u093c b",
+)
+"""Texts whose composed form (NFC) has other places than they have."""
+
 CHARACTERS = "".join(sorted("abcdefghijklmnopqrstuvwxyz我的包裹在哪里"))
 
 DECISIONS = {
@@ -24,12 +34,20 @@ DECISIONS = {
 }
 """Name of an export -> its decision."""
 
+VERSIONS = {"first": 1, "second": 2}
+"""Name of another export -> the version of the contract that it follows."""
+
 
 def model_of(name: str) -> TrainedModel:
     """The random classifier of an export."""
     head = "vector" if name == "several" else name
     model = standin.classifier(f"{head}-snapped", standin.LONG, 32)
     return dataclasses.replace(model, decision=DECISIONS[name])
+
+
+def spans_of(classifier: rl.Classifier) -> list[tuple[str, list[str]]]:
+    """The parts that Python explains of texts, as they stand in the text that was given."""
+    return [(text, [span.text for span in classifier.explain(text).spans]) for text in (*TEXTS[:-1], *GIVEN)]
 
 
 def main(folder: Path) -> None:
@@ -41,11 +59,17 @@ def main(folder: Path) -> None:
     for name in DECISIONS:
         target = folder / name
         export_model(model_of(name), target, formats=["engine"], recipes=["int8"], data=data, force=True)
+        classifier = rl.load(target / "classifier-int8.retvec")
+        (target / "spans.json").write_text(json.dumps(spans_of(classifier)), encoding="ascii")
         if name == "ngrams":
             continue
-        classifier = rl.load(target / "classifier-int8.retvec")
         found = [(text, classifier.embed(text)[0].tolist()) for text in TEXTS]
         (target / "embeddings.json").write_text(json.dumps(found), encoding="ascii")
+    for name, version in VERSIONS.items():
+        model = standin.classifier("pool-snapped", dataclasses.replace(standin.LONG, contract_version=version), 32)
+        export_model(model, folder / name, formats=["engine"], recipes=["int8"], data=data, force=True)
+        spans = spans_of(rl.load(folder / name / "classifier-int8.retvec"))
+        (folder / name / "spans.json").write_text(json.dumps(spans), encoding="ascii")
 
 
 if __name__ == "__main__":

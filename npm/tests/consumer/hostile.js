@@ -66,8 +66,6 @@ const cases = [
   ["plain", changed((metadata) => (metadata.encoder = 7)), incomplete],
   ["plain", changed((metadata) => (metadata.contract_version = 1)), differ("contract_version")],
   ["plain", changed((metadata) => (metadata.contract_version = 99)), differ("contract_version")],
-  ["plain", changed((metadata) => (metadata.signatures = {})), incomplete],
-  ["plain", changed((metadata) => (metadata.signatures = [null])), incomplete],
   ["several", changed((metadata) => (metadata.decision.thresholds = null)), differ("thresholds")],
   ["plain", changed((metadata) => (metadata.decision = 5)), incomplete],
   ["plain", changed((metadata) => (metadata.format = "other")), foreign],
