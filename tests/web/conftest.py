@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import browser
+import npm_projects
 import pytest
 from browser import ROOT, WEB_DEMO, Site, Vitest
 from patience import PATIENCE
@@ -19,6 +20,7 @@ from patience import PATIENCE
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype
 from retvec_lite.runtime import is_built
+from retvec_lite.version import __version__
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -54,6 +56,16 @@ def chromium() -> str:
         leave = pytest.fail if os.environ.get(browser.VARIABLE) else pytest.skip
         leave(f"{browser.no_chromium()}: the page was not tried in a browser")
     return found
+
+
+@pytest.fixture(scope="session")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The npm package as it is published."""
+    if shutil.which("npm") is None or (missing := browser.no_node("typescript")):
+        pytest.skip(f"{missing if shutil.which('npm') else 'npm is not installed'}: the npm package was not built")
+    folder = tmp_path_factory.mktemp("packed")
+    npm_projects.run("npm", "pack", "--pack-destination", folder, cwd=npm_projects.NPM)
+    return folder / f"retvec-lite-{__version__}.tgz"
 
 
 @pytest.fixture(scope="session")

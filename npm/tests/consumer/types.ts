@@ -15,7 +15,6 @@ import {
   type Text,
 } from "retvec-lite";
 import { load as loadWith } from "retvec-lite/core";
-import compiled from "retvec-lite/engine.wasm";
 
 export async function main(bytes: Uint8Array, signal: AbortSignal, options: LoadOptions = {}): Promise<string> {
   const classifier: Classifier = await load(new URL("classifier-int8.retvec", "https://example.org"), { signal });
@@ -23,7 +22,7 @@ export async function main(bytes: Uint8Array, signal: AbortSignal, options: Load
   const spans: Span[] = classifier.explain("where is my parcle?", label);
   const all: readonly Prediction[] = classifier.predictAll("a");
   const many: Prediction[] = classifier.predictMany(new Set(["a", "b"]), options.name ? { reject: false } : {});
-  const other = await loadWith(bytes, { name: "a.retvec", engine: compiled, words: 0 });
+  const other = await loadWith(bytes, { name: "a.retvec", words: 0 });
   const { words, text }: Embedded = other.embed("a");
   await load(bytes, { engine: await insideEngine() });
   other[Symbol.dispose]();

@@ -1,0 +1,5 @@
+export default {
+  mode: "production",
+  entry: "./page.js",
+  output: { path: `${import.meta.dirname}/dist`, filename: "page.js" },
+};
