@@ -36,16 +36,12 @@ const NAMELESS = "the answer";
 
 /** @throws RetvecError for what is no source, and for a file that cannot be read. */
 export async function find(given: unknown, signal?: AbortSignal): Promise<Found> {
-  const source = await settled(given);
-  if (ArrayBuffer.isView(source)) {
-    return { name: UNNAMED, file: inside(source.buffer, source.byteOffset, source.byteLength) };
-  }
-  if (isA(source, "ArrayBuffer") || isA(source, "SharedArrayBuffer")) {
-    return { name: UNNAMED, file: inside(source as ArrayBuffer) };
-  }
+  const source = await from(NAMELESS, () => given);
+  if (ArrayBuffer.isView(source)) return bytes(source.buffer, source.byteOffset, source.byteLength);
+  if (isA(source, "ArrayBuffer") || isA(source, "SharedArrayBuffer")) return bytes(source as ArrayBuffer);
   if (isA(source, "Blob") || isA(source, "File")) {
     const { name = UNNAMED } = source as File;
-    return { name, file: await bytesOf(source as File, name) };
+    return { name, file: new Uint8Array(await from(name, () => (source as File).arrayBuffer())) };
   }
   if (isA(source, "Response")) return answered(source as Response, (source as Response).url || NAMELESS);
   if ((typeof source !== "string" && !isA(source, "URL")) || source === "") {
@@ -58,16 +54,11 @@ export async function find(given: unknown, signal?: AbortSignal): Promise<Found>
   const isFile = /^file:/i.test(address);
   const isPath = typeof location === "undefined" && !/^[a-z][a-z0-9+.-]+:/i.test(address);
   const files = isFile || isPath ? await filesOfHost() : undefined;
-  if (files) return opened(files, isFile ? new URL(address) : address);
-  return answered(await asked(address, signal ?? null), address);
-}
-
-async function asked(address: string, signal: AbortSignal | null): Promise<Response> {
-  try {
-    return await fetch(address, { signal });
-  } catch {
-    throw cannot(address, "no answer");
+  if (files) {
+    const file = await from(address, () => files.readFile(isFile ? new URL(address) : address));
+    return { name: nameOf(address), file: new Uint8Array(file) };
   }
+  return answered(await from(address, () => fetch(address, { signal: signal ?? null }), "no answer"), address);
 }
 
 /** Return what reads files; undefined in a page. */
@@ -76,29 +67,18 @@ async function filesOfHost(): Promise<Files | undefined> {
   return process?.versions?.node ? ((await import(FILES)) as Files) : undefined;
 }
 
-/** Wait for the answer of a server; one that never came is no fault of the caller's code. */
-async function settled(given: unknown): Promise<unknown> {
+/** Return what a host gives, or say why it does not, which is no fault of the caller's code. */
+async function from<T>(name: string, get: () => T | PromiseLike<T>, cause?: string): Promise<T> {
   try {
-    return await given;
+    return await get();
   } catch (error) {
-    throw cannot(NAMELESS, causeOf(error));
+    throw cannot(name, cause ?? REASONS[(error as { code?: string } | undefined)?.code ?? ""] ?? causeOf(error));
   }
 }
 
-function inside(buffer: ArrayBufferLike, start?: number, length?: number): Uint8Array {
-  try {
-    return new Uint8Array(buffer, start, length);
-  } catch {
-    throw cannot("the bytes", "they were transferred elsewhere");
-  }
-}
-
-async function opened(files: Files, path: string | URL): Promise<Found> {
-  try {
-    return { name: nameOf(String(path)), file: new Uint8Array(await files.readFile(path)) };
-  } catch (error) {
-    throw cannot(String(path), REASONS[(error as { code?: string }).code ?? ""] ?? causeOf(error));
-  }
+async function bytes(buffer: ArrayBufferLike, start?: number, length?: number): Promise<Found> {
+  const read = (): Uint8Array => new Uint8Array(buffer, start, length);
+  return { name: UNNAMED, file: await from("the bytes", read, "they were transferred elsewhere") };
 }
 
 async function answered(response: Response, address: string): Promise<Found> {
@@ -108,15 +88,7 @@ async function answered(response: Response, address: string): Promise<Found> {
   if (response.bodyUsed) throw cannot(address, "its body was read before: pass response.clone(), or the bytes");
   const type = response.headers.get("content-type") ?? "";
   const name = address === NAMELESS ? UNNAMED : nameOf(address);
-  return { name, file: await bytesOf(response, address), type };
-}
-
-async function bytesOf(source: Response | Blob, address: string): Promise<Uint8Array> {
-  try {
-    return new Uint8Array(await source.arrayBuffer());
-  } catch (error) {
-    throw cannot(address, causeOf(error));
-  }
+  return { name, file: new Uint8Array(await from(address, () => response.arrayBuffer())), type };
 }
 
 function nameOf(address: string): string {

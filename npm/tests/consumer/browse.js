@@ -1,12 +1,17 @@
 /** `node browse.js CHROMIUM URL FOUND`: print what the page found, as JSON, once the expression FOUND is true. playwright-core is that of the repository. */
 import { chromium } from "playwright-core";
 
-const [, , executablePath, url, found] = process.argv;
+const PATIENCE = 1_800_000;
+const [, , executablePath, url, expression] = process.argv;
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage();
 const problems = [];
 page.on("pageerror", (error) => problems.push(String(error)));
 await page.goto(url);
-await page.waitForFunction(found, undefined, { timeout: 1_800_000 }).catch(() => undefined);
-console.log(JSON.stringify({ found: await page.evaluate(found), problems }));
+const end = Date.now() + PATIENCE;
+let found;
+while (!(found = await page.evaluate(expression)) && !problems.length && Date.now() < end) {
+  await new Promise((next) => setTimeout(next, 100));
+}
+console.log(JSON.stringify({ found, problems }));
 await browser.close();
