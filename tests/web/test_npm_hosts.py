@@ -127,14 +127,14 @@ def test_a_bundle_for_node_answers(tool: str, name: str, packed: Path, tmp_path:
 @pytest.mark.parametrize("environment", ["node", "jsdom"])
 def test_it_answers_in_jest(environment: str, packed: Path, tmp_path: Path) -> None:
     project(tmp_path, packed, "jest@30.5.2", "jest-environment-jsdom@30.5.2", kind="commonjs")
-    run("node_modules/.bin/jest", "--env", environment, "in_jest", cwd=tmp_path)
+    run("node_modules/.bin/jest", "--env", environment, "--runTestsByPath", "in_jest.test.cjs", cwd=tmp_path)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("environment", ["node", "jsdom"])
 def test_it_answers_in_vitest(environment: str, packed: Path, tmp_path: Path) -> None:
     project(tmp_path, packed, VITE, "vitest@4.1.12", "jsdom@26.1.0")
-    run("node_modules/.bin/vitest", "run", "--environment", environment, "in_vitest", cwd=tmp_path)
+    run("node_modules/.bin/vitest", "run", "--environment", environment, "in_vitest.test.js", cwd=tmp_path)
 
 
 @pytest.mark.exhaustive
