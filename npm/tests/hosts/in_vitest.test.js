@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { load, RetvecError } from "retvec-lite";
 import { expect, test } from "vitest";
 
@@ -10,5 +11,5 @@ test("answers, learns and refuses", async () => {
   expect(() => classifier.predict(5)).toThrow(RetvecError);
   await expect(load("http://127.0.0.1:9/none.retvec")).rejects.toThrow(RetvecError);
   const { signal } = new AbortController();
-  await load(readFileSync("classifier-int8.retvec"), { signal });
+  await load(pathToFileURL("classifier-int8.retvec"), { signal });
 });
