@@ -8,6 +8,11 @@ const char *rvl_label(const rvl *engine, uint32_t label) {
   return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : new_label(engine, label);
 }
 
+const char *rvl_metadata(const rvl *engine, size_t *bytes) {
+  *bytes = engine->metadata_size;
+  return engine->metadata;
+}
+
 uint32_t rvl_word_dimension(const rvl *engine) {
   if (engine->settings[HEAD] == NGRAMS) return 0;
   return engine->settings[HAS_EMBEDDING] ? (uint32_t)engine->embedding[2].outputs : engine->settings[WORD_LENGTH] * BITS;
@@ -147,14 +152,17 @@ APART void answer(rvl *engine, reader source, float *probabilities) {
 }
 
 void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities) {
+  ONE_THREAD(engine);
   answer(engine, read_all(engine, codes, 0, count), probabilities);
 }
 
 void rvl_probabilities_utf8(rvl *engine, const char *text, size_t bytes, float *probabilities) {
+  ONE_THREAD(engine);
   answer(engine, read_all(engine, 0, text, bytes), probabilities);
 }
 
 void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *probabilities) {
+  ONE_THREAD(engine);
   size_t text;
   for (text = 0; text < texts; text++) {
     const uint32_t start = text ? ends[text - 1] : 0;
@@ -219,10 +227,12 @@ APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most
 }
 
 size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most) {
+  ONE_THREAD(engine);
   return decide(engine, read_all(engine, codes, 0, count), answers, most);
 }
 
 size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most) {
+  ONE_THREAD(engine);
   return decide(engine, read_all(engine, 0, text, bytes), answers, most);
 }
 
@@ -284,10 +294,17 @@ APART void embed(rvl *engine, reader source, float *embedding) {
 }
 
 void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding) {
+  ONE_THREAD(engine);
   if (rvl_dimension(engine)) embed(engine, read_all(engine, codes, 0, count), embedding);
 }
 
+void rvl_embed_utf8(rvl *engine, const char *text, size_t bytes, float *embedding) {
+  ONE_THREAD(engine);
+  if (rvl_dimension(engine)) embed(engine, read_all(engine, 0, text, bytes), embedding);
+}
+
 void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *embeddings) {
+  ONE_THREAD(engine);
   const uint32_t size = rvl_dimension(engine);
   size_t text;
   for (text = 0; size && text < texts; text++) {
@@ -297,12 +314,14 @@ void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, si
 }
 
 uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector) {
+  ONE_THREAD(engine);
   if (!engine->hash_rows) return 0;
   text_vector(engine, read_window(engine, codes, count), vector);
   return DIMENSION;
 }
 
 uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings) {
+  ONE_THREAD(engine);
   const uint32_t length = engine->settings[WORD_LENGTH], size = rvl_word_dimension(engine);
   uint32_t words, word, n;
   if (!size) return 0;

@@ -15,18 +15,20 @@ static uint32_t part_script(uint32_t code) {
 
 /* A run of one script: how many characters it has, with their marks. */
 typedef struct {
-  uint32_t start, end, units, script;
+  size_t start, end;
+  uint32_t units, script;
 } run;
 
 /* The run that begins at `start` or behind the separators there; 0 at the end. `begins`: where character number `unit` of it does. */
-APART int next_run(const uint32_t *codes, uint32_t count, run *found, uint32_t unit, uint32_t *begins) {
-  uint32_t place, script = JOINING, units = 0;
-  for (place = found->start; place < count; place++) {
-    const uint32_t here = part_script(sanitized(codes[place]));
+APART int next_run(const given *text, run *found, uint32_t unit, size_t *begins) {
+  size_t place = found->start, behind = place;
+  uint32_t script = JOINING, units = 0;
+  for (; place < text->end; place = behind) {
+    const uint32_t here = part_script(code_at(text, &behind));
     const int joins = here == JOINING || script == JOINING;
     if (units && (here == NO_SCRIPT || (here != script && !joins))) break;
     if (here == NO_SCRIPT) {
-      found->start = place + 1;
+      found->start = behind;
       continue;
     }
     if (!(units && joins) && units++ == unit) *begins = place;
@@ -45,43 +47,54 @@ static uint32_t parts_of(const run *found, int cuts_words) {
   return found->script == SPACED && !cuts_words ? 1 : (found->units + most - 1) / most;
 }
 
-/* The logarithm of a label's probability, without the code points from start to end. */
-APART double log_without(rvl *engine, const uint32_t *codes, uint32_t count, uint32_t start, uint32_t end, uint32_t label) {
-  reader source = read_text(codes, 0, count, count);
-  double found;
-  source.text.closes = end > start && count <= engine->settings[MAX_CHARS];
-  while (source.text.closes && start && is_separator(sanitized(codes[start - 1]))) start--;
-  while (source.text.closes && end < count && is_separator(sanitized(codes[end]))) end++;
-  source.text.cut = start;
-  source.text.cut_end = end;
+/* The logarithm of a label's probability, of a text without what is cut from it; of the most probable label where there is none. */
+APART double log_of_label(rvl *engine, reader source, int32_t *label) {
+  uint32_t n;
   answer(engine, read_by_contract(engine, source), engine->values);
-  found = engine->values[label];
-  return log_of(found > 1.1754943508222875e-38 ? found : 1.1754943508222875e-38);
+  if (*label < 0 || *label >= (int32_t)engine->settings[LABELS])
+    for (*label = 0, n = 1; n < engine->settings[LABELS]; n++)
+      if (engine->values[n] > engine->values[*label]) *label = (int32_t)n;
+  return log_of(above_zero(engine->values[*label]));
 }
 
-size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t length, int32_t label, rvl_span *spans, size_t most) {
-  const uint32_t limit = rvl_read_limit(engine), count = length < limit ? (uint32_t)length : limit;
-  size_t found = 0, whole = 0;
-  uint32_t n, unused;
+/* Explain the first code points of a text. Short texts close where a part is cut from them, with the separators around it. */
+APART size_t explain(rvl *engine, reader source, int32_t label, rvl_span *spans, size_t most) {
+  const uint32_t limit = rvl_read_limit(engine);
+  given *text = &source.text;
+  size_t found = 0, whole = 0, count = 0, end = 0, behind, gap, unused;
+  uint32_t n;
   double all;
   run each;
-  rvl_probabilities(engine, codes, count, engine->values);
-  if (label < 0 || label >= (int32_t)engine->settings[LABELS])
-    for (label = 0, n = 1; n < engine->settings[LABELS]; n++)
-      if (engine->values[n] > engine->values[label]) label = (int32_t)n;
-  all = log_without(engine, codes, count, 0, 0, (uint32_t)label);
-  for (each.start = 0; next_run(codes, count, &each, 0, &unused); each.start = each.end) whole += parts_of(&each, 0);
-  for (each.start = 0; next_run(codes, count, &each, 0, &unused); each.start = each.end) {
+  for (; count < limit && end < text->end; count++) code_at(text, &end);
+  text->end = end;
+  text->left = count;
+  text->closes = count <= engine->settings[MAX_CHARS];
+  all = log_of_label(engine, source, &label);
+  for (each.start = 0; next_run(text, &each, 0, &unused); each.start = each.end) whole += parts_of(&each, 0);
+  for (each.start = gap = 0; next_run(text, &each, 0, &unused); each.start = gap = each.end) {
     const uint32_t parts = parts_of(&each, whole <= 2);
     for (n = 0; n < parts; n++, found++) {
-      rvl_span *span = spans + found;
       run again = each;
       if (found >= most) continue;
-      next_run(codes, count, &again, (uint32_t)((uint64_t)n * each.units / parts), &span->start);
+      next_run(text, &again, (uint32_t)((uint64_t)n * each.units / parts), &text->cut);
       again.start = each.start;
-      next_run(codes, count, &again, (uint32_t)((uint64_t)(n + 1) * each.units / parts), &span->end);
-      span->weight = all - log_without(engine, codes, count, span->start, span->end, (uint32_t)label);
+      next_run(text, &again, (uint32_t)((uint64_t)(n + 1) * each.units / parts), &text->cut_end);
+      spans[found].start = (uint32_t)text->cut;
+      spans[found].end = (uint32_t)text->cut_end;
+      if (text->closes && !n) text->cut = gap;
+      for (behind = text->cut_end; text->closes && behind < text->end && is_separator(code_at(text, &behind));) text->cut_end = behind;
+      spans[found].weight = all - log_of_label(engine, source, &label);
     }
   }
   return found;
+}
+
+size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most) {
+  ONE_THREAD(engine);
+  return explain(engine, read_text(codes, 0, count, count), label, spans, most);
+}
+
+size_t rvl_explain_utf8(rvl *engine, const char *text, size_t bytes, int32_t label, rvl_span *spans, size_t most) {
+  ONE_THREAD(engine);
+  return explain(engine, read_text(0, text, bytes, bytes), label, spans, most);
 }

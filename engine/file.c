@@ -22,6 +22,16 @@ static const char *const MESSAGES[] = {
 
 const char *rvl_message(int problem) { return problem >= 0 && problem < (int)COUNT_OF(MESSAGES) ? MESSAGES[problem] : "An unknown problem."; }
 
+static const char *const CODES[] = {
+    "RVL_OK", "RVL_NOT_RETVEC", "RVL_VERSION", "RVL_TRUNCATED", "RVL_CHANGED", "RVL_DAMAGED", "RVL_BLOCK_SIZE", "RVL_ALIGNMENT",
+    "RVL_UNTEACHABLE", "RVL_NO_MEMORY", "RVL_NO_TEXT", "RVL_LABEL", "RVL_FULL", "RVL_NOT_TAUGHT", "RVL_NOT_A_MEMORY", "RVL_MEMORY_VERSION",
+    "RVL_MEMORY_DAMAGED",
+};
+
+const char *rvl_code(int problem) { return problem >= 0 && problem < (int)COUNT_OF(CODES) ? CODES[problem] : "RVL_UNKNOWN"; }
+
+const char *rvl_library_version(void) { return RVL_LIBRARY_VERSION; }
+
 /* Sections of the file. A section of another number below OPTIONAL is from a newer version, and needs it. */
 enum {
   SECTION_SETTINGS = 1, SECTION_LABELS, SECTION_NUMBERS, SECTION_CHARACTERS_KNOWN, SECTION_THRESHOLDS, SECTION_SHARES,
@@ -30,7 +40,7 @@ enum {
   SECTION_TABLE = 32, SECTION_CODES, SECTION_NGRAM_SCALES, SECTION_NGRAM_BIAS, SECTION_PROJECTION,
   SECTION_DISPLACEMENTS = 40, SECTION_ROWS, SECTION_WORD_CODES, SECTION_BOOKS, SECTION_MEANING,
   SECTION_BLOCK = 64, /* two for each block: its neighbours, and its dense layer */
-  SECTION_END = 96, OPTIONAL = 0x8000
+  SECTION_END = 96, OPTIONAL = 0x8000, SECTION_METADATA = OPTIONAL
 };
 
 /* Settings that are the same in all files, and what they are. */
@@ -375,6 +385,7 @@ APART int prepare(const void *bytes, size_t size, uint32_t words, void *block, s
   if (!file.problem) read_meaning(&file, engine);
   if (!file.problem && engine->settings[HEAD] != NGRAMS) read_network(&file, engine);
   if (!file.problem) take_space(&file, engine, words);
+  engine->metadata = (const char *)section(&file, SECTION_METADATA, &engine->metadata_size);
   engine->text.contract = engine->settings[CONTRACT];
   engine->text.letters_only = engine->settings[LETTERS_ONLY];
   engine->processor = find_processor();

@@ -73,10 +73,14 @@ typedef struct {
 typedef struct taught_texts taught_texts;
 
 struct rvl {
+#ifdef RVL_DEBUG
+  char in_use; /* by a thread */
+#endif
   int processor;
   uint32_t settings[SETTINGS];
   /* Of the file. */
-  const char *labels;
+  const char *labels, *metadata;
+  uint32_t metadata_size;
   const uint32_t *label_places;
   double threshold, unknown_power;
   const double *thresholds, *shares; /* of each label; no shares: all labels are as common */
@@ -122,6 +126,21 @@ struct rvl {
   taught_texts *memory;
   int32_t speaker;
 };
+
+/* Stands first in functions that need the engine for themselves. Debug builds end the program where another thread is in one of them. */
+#ifdef RVL_DEBUG
+#include <stdio.h>
+#include <stdlib.h>
+static void enter(rvl *engine) {
+  if (!__atomic_test_and_set(&engine->in_use, __ATOMIC_ACQUIRE)) return;
+  fputs("retvec-lite: two threads use one engine at the same time. Open one for each thread, or use a lock.\n", stderr);
+  abort();
+}
+static void leave(rvl **engine) { __atomic_clear(&(*engine)->in_use, __ATOMIC_RELEASE); }
+#define ONE_THREAD(engine) rvl *in_use __attribute__((cleanup(leave))) = (enter((rvl *)(uintptr_t)(engine)), (rvl *)(uintptr_t)(engine))
+#else
+#define ONE_THREAD(engine) (void)0
+#endif
 
 /* --- Numbers --- */
 

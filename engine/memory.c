@@ -162,6 +162,7 @@ size_t rvl_memory_size(const rvl *engine, uint32_t texts) {
 }
 
 int rvl_memory_open(rvl *engine, void *block, size_t bytes) {
+  ONE_THREAD(engine);
   uint32_t texts = 0, step, label, name = 0;
   taught_texts *opened = block;
   if (!can_learn(engine)) return RVL_UNTEACHABLE;
@@ -306,27 +307,29 @@ APART int cut_text_to_keep(rvl *engine, reader source, char *text) {
   return count > 0;
 }
 
-static int teach(rvl *engine, reader source, const char *label) {
+static int teach(rvl *engine, const uint32_t *codes, const char *bytes, size_t count, const char *label) {
   char text[MOST_BYTES + 1];
+  ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
   if (!is_teachable(label)) return RVL_LABEL;
-  return cut_text_to_keep(engine, source, text) ? add_text(engine, text, label, 0) : RVL_NO_TEXT;
+  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, label, 0) : RVL_NO_TEXT;
 }
 
-static int forget(rvl *engine, reader source) {
+static int forget(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
   char text[MOST_BYTES + 1];
   uint32_t row;
+  ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
-  row = cut_text_to_keep(engine, source, text) ? find_row(engine->memory, text, 0) : engine->memory->rows;
+  row = cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? find_row(engine->memory, text, 0) : engine->memory->rows;
   if (row == engine->memory->rows) return RVL_NOT_TAUGHT;
   forget_row(engine, row);
   return RVL_OK;
 }
 
-int rvl_teach(rvl *engine, const uint32_t *codes, size_t count, const char *label) { return teach(engine, read_all(engine, codes, 0, count), label); }
-int rvl_teach_utf8(rvl *engine, const char *text, size_t bytes, const char *label) { return teach(engine, read_all(engine, 0, text, bytes), label); }
-int rvl_forget(rvl *engine, const uint32_t *codes, size_t count) { return forget(engine, read_all(engine, codes, 0, count)); }
-int rvl_forget_utf8(rvl *engine, const char *text, size_t bytes) { return forget(engine, read_all(engine, 0, text, bytes)); }
+int rvl_teach(rvl *engine, const uint32_t *codes, size_t count, const char *label) { return teach(engine, codes, 0, count, label); }
+int rvl_teach_utf8(rvl *engine, const char *text, size_t bytes, const char *label) { return teach(engine, 0, text, bytes, label); }
+int rvl_forget(rvl *engine, const uint32_t *codes, size_t count) { return forget(engine, codes, 0, count); }
+int rvl_forget_utf8(rvl *engine, const char *text, size_t bytes) { return forget(engine, 0, text, bytes); }
 
 uint32_t rvl_taught(const rvl *engine) { return engine->memory ? engine->memory->texts : 0; }
 

@@ -8,6 +8,7 @@ static void write32(uint8_t *bytes, uint32_t value) {
 }
 
 size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
+  ONE_THREAD(engine);
   uint8_t *bytes = out;
   const char *text, *label;
   size_t size = MEMORY_HEADER, place, n;
@@ -75,6 +76,7 @@ static int check_memory(const rvl *engine, const uint8_t *bytes, size_t size) {
 }
 
 int rvl_memory_load(rvl *engine, const void *data, size_t size) {
+  ONE_THREAD(engine);
   taught_texts *memory = engine->memory;
   const char *text = (const char *)data + MEMORY_HEADER, *label;
   uint32_t row, number, texts;

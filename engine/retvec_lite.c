@@ -6,6 +6,10 @@
  */
 #include "retvec_lite.h"
 
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF /* for builds that cannot set the flag; GCC needs it, or -std=c99 */
+#endif
+
 #include "tables.h"
 #include "text.c"
 #include "reading.c"

@@ -2,15 +2,26 @@
  *
  *     size_t bytes;
  *     rvl *engine;
- *     int problem = rvl_block_size(file, size, RVL_WORDS, &bytes);
- *     if (!problem) problem = rvl_open(file, size, RVL_WORDS, malloc(bytes), bytes, &engine);
+ *     int problem = rvl_block_size(file, size, RVL_WORDS, &bytes);            1. how large a block does the file need?
+ *     void *block = problem ? NULL : malloc(bytes);
+ *     if (!problem) problem = rvl_open(file, size, RVL_WORDS, block, bytes, &engine);             2. check it and start
  *     if (problem) puts(rvl_message(problem));
  *     rvl_answer answer;
- *     rvl_classify_utf8(engine, text, strlen(text), &answer, 1);
- *     if (answer.label >= 0) puts(rvl_label(engine, answer.label));
+ *     rvl_classify_utf8(engine, text, strlen(text), &answer, 1);                              3. any call, in any order
+ *     puts(answer.label < 0 ? "none of these" : rvl_label(engine, (uint32_t)answer.label));
+ *     free(block), free(file);                                   4. nothing to close: the engine was all in its block
  *
- * The file stays where it is while the engine is in use; map it, or keep it in memory. An engine serves one thread at a time; engines of
- * one file share it. The format and the rules are in docs/engine.md and docs/contract.md.
+ * Compile with `cc -O3 -ffp-contract=off program.c retvec_lite.c`, C99 or later. Without -ffp-contract=off, answers differ in the last bits on
+ * some machines. C++ compiles this header, but retvec_lite.c as C: `cc -O3 -ffp-contract=off -c retvec_lite.c`.
+ *
+ *     -DRVL_DEBUG          two threads in one engine at the same time end the program, with a message (GCC and Clang)
+ *     -DRVL_FREESTANDING   no C library: brings memcpy and memset
+ *     -DRVL_PLAIN_ONLY     no code for AVX2 and AVX-512, which are otherwise chosen at run time on x86-64
+ *     -DRVL_API=...        what stands before each function, such as __declspec(dllexport)
+ *
+ * File and block start at a multiple of 8 bytes, as malloc and mmap give them. The file stays where it is, unchanged, while the engine is in
+ * use; engines share it. An engine serves one thread at a time: use one for each thread, or a lock. Texts need no zero at their end, may be
+ * of any length, and are given as people wrote them. No file and no text makes the engine read or write outside its bytes.
  */
 #ifndef RETVEC_LITE_H
 #define RETVEC_LITE_H
@@ -25,6 +36,8 @@ extern "C" {
 #ifndef RVL_API
 #define RVL_API extern
 #endif
+
+#define RVL_LIBRARY_VERSION "0.2.0" /* of this header; rvl_library_version has that of the library */
 
 #define RVL_WORDS 384u /* words whose vectors are kept, by default: 300 kB with the default head */
 
@@ -57,12 +70,16 @@ typedef struct {
 } rvl_answer;
 
 typedef struct {
-  uint32_t start, end; /* code points of the text: from start, before end */
+  uint32_t start, end; /* code points of the text, or bytes of its UTF-8: from start, before end */
   double weight;       /* by how much the natural logarithm of the label's probability falls without them */
 } rvl_span;
 
-/* A sentence for one of the codes above. */
+/* A sentence for one of the codes above; and its name, such as "RVL_CHANGED", which bindings for other languages pass on. */
 RVL_API const char *rvl_message(int problem);
+RVL_API const char *rvl_code(int problem);
+
+/* The version of the compiled library, such as "0.2.0". */
+RVL_API const char *rvl_library_version(void);
 
 /* How large a block the engine of a file needs. `words`: vectors to keep, 0 for none. Checks all but the checksum and labels that repeat. */
 RVL_API int rvl_block_size(const void *file, size_t size, uint32_t words, size_t *bytes);
@@ -74,6 +91,9 @@ RVL_API int rvl_open(const void *file, size_t size, uint32_t words, void *block,
  * rvl_labels on; null where there is none of that number. */
 RVL_API uint32_t rvl_labels(const rvl *engine);
 RVL_API const char *rvl_label(const rvl *engine, uint32_t label);
+
+/* What the file says of itself, for people: JSON in UTF-8, without a zero at its end, such as {"recipe": "int8", ...}. Null where there is none. */
+RVL_API const char *rvl_metadata(const rvl *engine, size_t *bytes);
 
 /* Code points of a text that are read at most: of what condensing leaves of it, from version 3 of the contract on. */
 RVL_API uint32_t rvl_read_limit(const rvl *engine);
@@ -126,13 +146,15 @@ RVL_API size_t rvl_memory_save(const rvl *engine, void *out, size_t most);
 RVL_API int rvl_memory_load(rvl *engine, const void *data, size_t size);
 
 /* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns
- * how many there are; the first `most` are written. */
+ * how many there are, at most as many as code points; the first `most` are written. Spans of UTF-8 count the bytes of the text. */
 RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
+RVL_API size_t rvl_explain_utf8(rvl *engine, const char *text, size_t bytes, int32_t label, rvl_span *spans, size_t most);
 
 /* Numbers of a text embedding; 0 where a file has none. The embedding: the vector of a head that has one, else the mean of those of the
  * words; and behind it their meaning in files with a table of it; of length 1. */
 RVL_API uint32_t rvl_dimension(const rvl *engine);
 RVL_API void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding);
+RVL_API void rvl_embed_utf8(rvl *engine, const char *text, size_t bytes, float *embedding);
 
 /* The embeddings of many texts, which are given as for rvl_many. */
 RVL_API void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t texts, float *embeddings);

@@ -116,19 +116,24 @@ typedef struct {
   uint32_t last; /* the code point before this place; 0 at the start */
 } given;
 
+/* The code point at a place, which goes on behind it. */
+static uint32_t code_at(const given *source, size_t *place) {
+  const size_t here = *place;
+  size_t used = 1;
+  const uint32_t code = source->bytes ? decode(source->bytes + here, source->end - here, &used) : source->codes[here];
+  *place = here + used;
+  return sanitized(code);
+}
+
 /* The next code point as it was given; 0 at the end. */
 static int next_given(given *source, uint32_t *code) {
-  size_t used;
-  if (source->place >= source->end || !source->left) return 0;
+  const size_t here = source->place;
+  if (here >= source->end || !source->left) return 0;
   source->left--;
-  if (source->bytes) {
-    *code = sanitized(decode(source->bytes + source->place, source->end - source->place, &used));
-    source->place += used;
-  } else if (source->place >= source->cut && source->place < source->cut_end) {
+  *code = code_at(source, &source->place);
+  if (here >= source->cut && here < source->cut_end) {
     *code = 0x20;
-    source->place = source->closes ? source->cut_end : source->place + 1;
-  } else {
-    *code = sanitized(source->codes[source->place++]);
+    if (source->closes) source->place = source->cut_end;
   }
   source->last = *code;
   return 1;

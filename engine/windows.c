@@ -29,10 +29,12 @@ APART size_t write_read(const rvl *engine, reader source, uint32_t *out, size_t 
 }
 
 size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *out, size_t most) {
+  ONE_THREAD(engine);
   return write_read(engine, read_all(engine, codes, 0, count), out, most);
 }
 
 size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most) {
+  ONE_THREAD(engine);
   return write_read(engine, read_all(engine, 0, text, bytes), out, most);
 }
 

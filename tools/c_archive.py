@@ -1,7 +1,11 @@
-"""Write the C engine as an archive of two files, for projects in other languages: `python -m tools.c_archive [--out FOLDER]`."""
+"""Write the C engine as an archive of two sources, for other projects, and the same two into the Go module.
+
+Run `python -m tools.c_archive [--out FOLDER]`.
+"""
 
 import argparse
 import re
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Final
@@ -28,11 +32,30 @@ def source() -> str:
     return _INCLUDE.sub(inlined, (folder / "retvec_lite.c").read_text(encoding="utf-8"))
 
 
+GO: Final = ROOT / "bindings" / "go"
+"""A Go module has only what is in its folder and in git, so the engine as one file is there too."""
+
+
+def vendored() -> dict[str, str]:
+    """Return the two sources of the engine by name."""
+    return {"retvec_lite.c": source(), HEADER: (ROOT / "engine" / HEADER).read_text(encoding="utf-8")}
+
+
+def rust_crate(folder: Path) -> Path:
+    """Copy the Rust crate into a new folder, with the engine, so that `cargo package` finds all of it there; return the folder."""
+    shutil.copytree(ROOT / "bindings" / "rust", folder, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
+    (folder / "engine").mkdir()
+    for name, text in vendored().items():
+        (folder / "engine" / name).write_text(text, encoding="utf-8", newline="\n")
+    shutil.copy(ROOT / "LICENSE", folder)
+    return folder
+
+
 def write(folder: Path) -> Path:
     """Write the archive into a folder and return its path."""
     files = {
-        "retvec_lite.c": source(),
-        HEADER: (ROOT / "engine" / HEADER).read_text(encoding="utf-8"),
+        **vendored(),
+        "Makefile": (ROOT / "engine" / "Makefile").read_text(encoding="utf-8"),
         "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,11 +67,13 @@ def write(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Write the archive of this version."""
+    """Write the archive of this version, and the Go module's copy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder (dist)")
     written = write(parser.parse_args().out)
     print(f"{written}: {written.stat().st_size:,} bytes")
+    for name, text in vendored().items():
+        (GO / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -186,6 +186,11 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
         np.testing.assert_allclose(
             [span[2] for span in found], [span.weight for span in right.spans], atol=1e-6, err_msg=text
         )
+        if text.encode(errors="ignore").decode() == text:  # no unpaired surrogates
+            places = [len(text[:place].encode()) for place in range(len(text) + 1)]
+            in_bytes = [(places[start], places[end], weight) for start, end, weight in found]
+            assert calls.explain(text.encode()) == in_bytes, text
+            np.testing.assert_array_equal(calls.embed(text.encode()), calls.embed(text), err_msg=text)
 
 
 def test_words_that_were_seen_give_the_same_bits(engines, library: Path, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Calls:
     def probabilities(self, text: str | bytes) -> Floats:
         return self._floats("rvl_probabilities", text, self._engine._sizes["labels"])
 
-    def embed(self, text: str) -> Floats:
+    def embed(self, text: str | bytes) -> Floats:
         return self._floats("rvl_embed", text, self._engine._sizes["dimension"])
 
     def classify(self, text: str | bytes) -> list[int]:
@@ -51,7 +51,8 @@ class Calls:
         count = self._call("rvl_classify", text, answers, ctypes.c_size_t(len(answers)))
         return [answer.label for answer in answers[:count]]
 
-    def explain(self, text: str) -> list[tuple[int, int, float]]:
+    def explain(self, text: str | bytes) -> list[tuple[int, int, float]]:
+        """Spans in code points, of UTF-8 in bytes, and their weights."""
         spans = (_Span * 4000)()
         count = self._call("rvl_explain", text, ctypes.c_int32(-1), spans, ctypes.c_size_t(len(spans)))
         return [(span.start, span.end, span.weight) for span in spans[:count]]

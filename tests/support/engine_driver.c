@@ -74,15 +74,20 @@ static void ask(rvl *engine, const item *text, int tells) {
   for (n = 0; n < count; n++)
     if (answers[n].label >= 0 && !*rvl_label(engine, (uint32_t)answers[n].label)) sum++;
   if (text->size < 80) {
-    count = rvl_explain(engine, codes, text->size, -1, spans, 8);
-    for (n = 0; n < count && n < 8; n++) {
-      float weight = (float)spans[n].weight;
-      add(&spans[n].start, 8);
-      add(&weight, 4);
+    for (way = 0; way < 2; way++) {
+      count = way ? rvl_explain_utf8(engine, text->bytes, text->size, -1, spans, 8) : rvl_explain(engine, codes, text->size, -1, spans, 8);
+      for (n = 0; n < count && n < 8; n++) {
+        float weight = (float)spans[n].weight;
+        if (spans[n].start >= spans[n].end || spans[n].end > text->size) abort();
+        add(&spans[n].start, 8);
+        add(&weight, 4);
+      }
     }
   }
   memset(vector, 0, (size + 1) * sizeof(float));
   rvl_embed(engine, codes, text->size, vector);
+  add(vector, size * sizeof(float));
+  rvl_embed_utf8(engine, text->bytes, text->size, vector);
   add(vector, size * sizeof(float));
   rvl_embed_many(engine, codes, &text->size, 1, vector);
   add(vector, size * sizeof(float));

@@ -1,0 +1,3 @@
+module github.com/retvec-lite/retvec-lite/bindings/go
+
+go 1.21

@@ -1,3 +1,0 @@
-module example.org/classify
-
-go 1.21

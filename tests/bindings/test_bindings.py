@@ -1,0 +1,307 @@
+"""The engine in Go, Rust and C#: each binding is compiled as an app would, where its tools are installed, and answers as Python does.
+
+A small program for each language, `driver.*`, does what the lines of standard input say and prints one line for each, with tabs between the
+parts: `open FILE`, `predict TEXT`, `explain LABEL TEXT` and so on; `error CODE` where it fails.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from patience import PATIENCE
+
+import retvec_lite as rl
+from tools.build_engine import compiler
+from tools.c_archive import GO, HEADER, ROOT, rust_crate, vendored
+
+GOLDEN = ROOT / "golden"
+HERE = Path(__file__).parent
+
+
+def run(*command: str | Path, cwd: Path, given: str = "", **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        input=given.encode(),
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr.decode()[-4000:]
+    return done.stdout.decode()
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A compiled program, and how its language counts places in a text."""
+
+    command: tuple[str | Path, ...]
+    encoding: str
+    unit: int = 1
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def ask(self, *lines: Sequence[str | Path]) -> list[list[str]]:
+        given = "".join("\t".join(map(str, line)) + "\n" for line in lines)
+        told = run(*self.command, cwd=GOLDEN, given=given, **dict(self.environment)).split("\n")
+        assert len(told) == len(lines) + 1, told[-3:]
+        return [line.split("\t") if line else [] for line in told[:-1]]
+
+    def place(self, text: str, start: int) -> int:
+        """Where a code point of a text begins."""
+        return len(text[:start].encode(self.encoding)) // self.unit
+
+
+def packed_go(folder: Path) -> Path:
+    """The Go module copied out of the repository, at its place in a checkout without anything else."""
+    return Path(shutil.copytree(GO, folder / "bindings" / "go")).parents[1]
+
+
+def packed_rust(folder: Path) -> Path:
+    """The crate as `cargo package` packs it, unpacked at its place in a checkout without anything else."""
+    source = rust_crate(folder / "crate")
+    run("cargo", "package", "--offline", "--no-verify", "--quiet", "--allow-dirty", "--target-dir", folder, cwd=source)
+    (packed,) = (folder / "package").glob("*.crate")
+    shutil.unpack_archive(packed, folder, "gztar")
+    place = folder / "bindings" / "rust"
+    place.parent.mkdir()
+    (folder / packed.stem).rename(place)
+    return folder
+
+
+def packed_csharp(folder: Path) -> Path:
+    """The source of the class and the engine's."""
+    for name in ("engine", "bindings/csharp"):
+        shutil.copytree(ROOT / name, folder / name)
+    return folder
+
+
+def follow(page: Path, checkout: Path, app: Path) -> str:
+    """Do what a README says in an empty folder: write its program, and run its commands. Returns what they print."""
+    language, main = {"go": ("go", "main.go"), "rust": ("rust", "src/main.rs"), "csharp": ("csharp", "Main.cs")}[
+        page.parent.name
+    ]
+    (program,) = re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.S)
+    (commands,) = re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.S)
+    (app / main).parent.mkdir(parents=True, exist_ok=True)
+    (app / main).write_text(program, "utf-8")
+    shutil.copy(GOLDEN / "rejecting.retvec", app / "classifier-int8.retvec")
+    script = commands.replace("RETVEC=/path/to/retvec-lite", f"RETVEC='{checkout}'")
+    assert script != commands
+    return run("sh", "-e", "-c", script, cwd=app, GOPROXY="off", GOFLAGS="-mod=mod", CARGO_NET_OFFLINE="true")
+
+
+def go(folder: Path, app: Path) -> Driver:
+    shutil.copy(HERE / "driver.go", app / "main.go")
+    run("go", "build", "-o", "driver", cwd=app, GOPROXY="off")
+    return Driver((app / "driver",), "utf-8")
+
+
+def rust(folder: Path, app: Path) -> Driver:
+    shutil.copy(HERE / "driver.rs", app / "src" / "main.rs")
+    run("cargo", "build", "--release", "--offline", "--quiet", cwd=app)
+    return Driver((app / "target" / "release" / "app",), "utf-8")
+
+
+def csharp(folder: Path, app: Path) -> Driver:
+    sources = (HERE / "Driver.cs", folder / "bindings" / "csharp" / "RetvecClassifier.cs")
+    run("mcs", "-warnaserror", "-out:driver.exe", *sources, cwd=app)
+    return Driver(("mono", app / "driver.exe"), "utf-16-le", 2, (("LD_LIBRARY_PATH", str(app / "lib")),))
+
+
+TOOLS: dict[str, tuple[str, Callable[[Path], Path], Callable[[Path, Path], Driver]]] = {
+    "go": ("go", packed_go, go),
+    "rust": ("cargo", packed_rust, rust),
+    "csharp": ("mcs", packed_csharp, csharp),
+}
+
+
+@pytest.fixture(scope="module", params=TOOLS)
+def language(request: pytest.FixtureRequest) -> str:
+    tool = TOOLS[request.param][0]
+    if shutil.which(tool) is None or compiler() is None:
+        pytest.skip(f"{tool} or a C compiler is not installed: the binding was not compiled")
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def followed(language: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """The package, the app that its README makes in an empty folder, and what that prints."""
+    folder, app = (tmp_path_factory.mktemp(f"{language}-{name}") for name in ("package", "app"))
+    return folder, app, follow(ROOT / "bindings" / language / "README.md", TOOLS[language][1](folder), app)
+
+
+@pytest.fixture(scope="module")
+def driver(language: str, followed: tuple[Path, Path, str]) -> Driver:
+    return TOOLS[language][2](*followed[:2])
+
+
+@pytest.mark.slow
+def test_a_readme_leads_from_an_empty_folder_to_a_right_answer(followed: tuple[Path, Path, str]) -> None:
+    assert followed[2].splitlines()[-1] == "alarm"
+
+
+def lines_of(name: str) -> Iterator[tuple[str, list[float], object]]:
+    """The golden texts that fit into a line, with their probabilities, and their label where that is certain."""
+    golden = json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
+    (key,) = (key for key in golden["tolerance"] if key.startswith("engine-"))
+    for case in (*golden["cases"], *golden["long"]):
+        text = case["text"]
+        if text is not None and not re.search("[\0\t\r\n\ud800-\udfff]", text):
+            yield text, case["probabilities"][key], case.get("labels", {}).get(key, ...)
+
+
+def triples(parts: Sequence[str]) -> list[tuple[str, str, str]]:
+    assert len(parts) % 3 == 0
+    return list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "rejecting", "several"])
+def test_a_binding_answers_the_golden_texts_as_python_does(driver: Driver, name: str) -> None:
+    python, cases = rl.load(GOLDEN / f"{name}.retvec"), list(lines_of(name))
+    texts = [text for text, *_ in cases]
+    asked = [[command, text] for text in texts for command in ("probabilities", "predict", "all", "embed")]
+    opened, labels, metadata, many, *told = driver.ask(
+        ["open", f"{name}.retvec"], ["labels"], ["metadata"], ["many", *texts[:50]], *asked
+    )
+    assert opened == [] and tuple(labels) == python.labels and json.loads(metadata[0]) == python.metadata
+    assert len(cases) > 100
+    single = []
+    for (text, golden, label), right, probabilities, first, answers, vector in zip(
+        cases, python.predict(texts), *(told[at::4] for at in range(4)), strict=True
+    ):
+        np.testing.assert_allclose(np.array(probabilities, float), golden, atol=2e-3, err_msg=text)
+        np.testing.assert_allclose(
+            np.array(probabilities, float), python.probabilities(text)[0], rtol=2e-6, err_msg=text
+        )
+        np.testing.assert_allclose(np.array(vector, float), python.embed(text)[0], atol=1e-6, err_msg=text)
+        assert [name or None for name, *_ in triples(answers)] == [one.label for one in right], text
+        np.testing.assert_allclose(
+            [float(one[1]) for one in triples(answers)], [one.probability for one in right], rtol=2e-6
+        )
+        ((answer, probability, taught),) = triples([*first, *[""] * (3 - len(first))])
+        assert taught == "" and (answer or None) == (right[0].label if right else None), text
+        assert float(probability) == pytest.approx(
+            right[0].probability if right else max(map(float, probabilities)), rel=2e-6
+        )
+        if isinstance(label, str | None):
+            assert answer == (label or ""), text
+        single += [answer, probability, taught]
+    assert ("\t".join(many)).rstrip("\t") == "\t".join(single[:150]).rstrip("\t")
+
+
+def has_old_marks(text: str) -> bool:
+    """Whether Python knows the marks of a text as the engine does: as those of Unicode 3.2."""
+    return all(unicodedata.category(char) == unicodedata.ucd_3_2_0.category(char) for char in text)
+
+
+@pytest.mark.slow
+def test_a_binding_explains_the_text_as_it_was_given(driver: Driver) -> None:
+    python = rl.load(GOLDEN / "rejecting.retvec")
+    texts = [text for text, *_ in lines_of("rejecting") if text.strip() and len(text) < 60 and has_old_marks(text)]
+    texts += ["e\u0301le\u0301phant 🙂 wake me", "<b>wake</b> me", "我的包裹在哪里 🙂🙂", "¾ ﬁ", "\U0001d4ce ok"]
+    chosen = python.labels[-1]
+    _, *told = driver.ask(
+        ["open", "rejecting.retvec"],
+        *(["explain", label, text] for text in texts for label in ("", chosen)),
+    )
+    assert len(texts) > 60
+    for text, best, other in zip(texts, told[::2], told[1::2], strict=True):
+        for found, label in ((best, None), (other, chosen)):
+            right = sorted(python.explain(text, label).spans, key=lambda span: span.start)
+            shown = [(text[span.start : span.end], str(driver.place(text, span.start))) for span in right]
+            assert [one[:2] for one in triples(found)] == shown, text
+            np.testing.assert_allclose(
+                [float(one[2]) for one in triples(found)], [span.weight for span in right], atol=1e-5, err_msg=text
+            )
+
+
+@pytest.mark.slow
+def test_a_binding_is_taught_and_forgets(driver: Driver, tmp_path: Path) -> None:
+    golden = json.loads((GOLDEN / "taught.json").read_text("ascii"))
+    many = [f"item {number % 17} in box {number // 17}" for number in range(300)]
+    for name in ("plain", "rejecting"):
+        cases = golden[name]
+        lessons = [["teach", label, text] for text, label in golden["lessons"]]
+        saved = tmp_path / f"{name}.memory"
+        told = driver.ask(
+            *(["open", f"{name}.retvec"], *lessons, ["texts"], ["save", saved]),
+            *(["predict", case["text"]] for case in cases),
+            *(
+                ["open", f"{name}.retvec"],
+                ["load", "taught.memory"],
+                ["texts"],
+                ["forget", golden["lessons"][0][0]],
+                ["texts"],
+            ),
+            *(["teach", "number", text] for text in many),
+            *(["texts"], ["predict", many[0]], ["forget", "never taught"]),
+        )
+        places = iter(told[len(lessons) + 1 :])
+        assert told[: len(lessons) + 1] == [[]] * (len(lessons) + 1)
+        kept = [part for pair in golden["kept"] for part in pair]
+        assert next(places) == kept and next(places) == []
+        assert saved.read_bytes() == (GOLDEN / "taught.memory").read_bytes()
+        for case in cases:
+            label, _, *taught = next(places)
+            assert (label or None, (taught or [None])[0] or None) == (case["label"], case["taught"]), case
+        assert [next(places) for _ in range(5)] == [[], [], kept, [], kept[2:]]
+        assert [next(places) for _ in many] == [[]] * 300
+        assert next(places) == [*kept[2:], *(part for text in many for part in (text, "number"))], "the block grew"
+        label, _, taught = next(places)
+        assert (label, taught) == ("number", many[0])
+        assert next(places) == ["error", "RVL_NOT_TAUGHT"] and next(places, None) is None
+
+
+@pytest.mark.slow
+def test_a_binding_names_each_problem_as_the_engine_does(driver: Driver, tmp_path: Path) -> None:
+    content = (GOLDEN / "plain.retvec").read_bytes()
+    damaged = {
+        "RVL_NOT_RETVEC": b"x" * 1000,
+        "RVL_TRUNCATED": content[:-64],
+        "RVL_CHANGED": content[:-1] + bytes([content[-1] ^ 1]),
+        "RVL_VERSION": content[:8] + b"\x09" + content[9:],
+    }
+    for code, file in damaged.items():
+        (tmp_path / code).write_bytes(file)
+    (tmp_path / "empty").write_bytes(b"")
+    told = driver.ask(
+        *(["open", tmp_path / code] for code in damaged),
+        *(["open", tmp_path / "empty"], ["open", tmp_path / "nowhere"], ["open", "several.retvec"]),
+        *(["teach", "a", "some text"], ["open", "plain.retvec"], ["teach", "", "some text"], ["teach", "a", "<b></b>"]),
+        *(["load", tmp_path / "empty"], ["explain", "no such label", "text"], ["texts"], ["close"], ["close"]),
+        *(["predict", "text"], ["labels"]),
+    )
+    errors = [line[1] if line[:1] == ["error"] else None for line in told]
+    assert errors == [
+        *damaged, "RVL_NOT_RETVEC", "UNREADABLE", None, "RVL_UNTEACHABLE", None, "RVL_LABEL", "RVL_NO_TEXT", "RVL_NOT_A_MEMORY",
+        "RVL_LABEL", None, None, None, "CLOSED", errors[-1],
+    ]  # fmt: skip
+
+
+def test_the_go_module_has_the_present_engine() -> None:
+    for name, text in vendored().items():
+        assert (GO / name).read_text("utf-8") == text, "run `make c-archive`"
+
+
+def test_bindings_declare_the_functions_of_the_header_as_they_are() -> None:
+    header = (ROOT / "engine" / HEADER).read_text("utf-8")
+    declared = dict(re.findall(r"^RVL_API [\w *]*?(rvl_\w+)\(([^;]*)\);", header, re.M))
+    assert len(declared) > 30
+    for file, form in {
+        "rust/src/lib.rs": r"^    fn (rvl_\w+)\((.*?)\)",
+        "csharp/RetvecClassifier.cs": r"static extern \w+ (rvl_\w+)\((.*?)\);",
+    }.items():
+        found = re.findall(form, (ROOT / "bindings" / file).read_text("utf-8"), re.M)
+        assert len(found) > 15
+        for name, arguments in found:
+            assert arguments.count(",") == declared[name].count(","), f"{file}: {name}"
