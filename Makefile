@@ -73,6 +73,7 @@ release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist
 	$(BIN)/python -m tools.build_wheels --out dist
 	npm pack --silent --workspace npm --pack-destination dist
 	$(BIN)/python -m tools.c_archive
+	$(BIN)/python -m tools.native_archive
 	$(MAKE) --no-print-directory android
 	$(BIN)/python -m tools.release
 
@@ -118,7 +119,7 @@ attack: $(STAMP)  ## 43,000 mutated and hostile files against their readers: an 
 	$(BIN)/python -m tools.fuzz_engine
 	$(BIN)/python -m tools.hostile
 
-c-archive: $(STAMP)  ## the C engine as an archive of two files, in dist/
+c-archive: $(STAMP)  ## the C engine as an archive of two sources, in dist/; and in the Go module
 	$(BIN)/python -m tools.c_archive
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases

@@ -31,30 +31,30 @@ class Machine:
 
     Attributes:
         tags: the platforms that may install it.
+        folder: what .NET calls the platform: its folder in the archive of libraries.
         target: zig's name of them.
         library: the engine's name there, as in `retvec_lite.runtime.native`.
         options: of the compiler, beside those of every build.
     """
 
     tags: str
+    folder: str
     target: str
     library: str
     options: tuple[str, ...] = ()
 
 
+# A library without globals has nothing to do when it is loaded.
+_WINDOWS: Final = ("-URVL_API", "-DRVL_API=__declspec(dllexport) extern", "-Wl,--no-entry")
+
 MACHINES: Final = (
     # Without a C library, one file suits that of GNU and that of Alpine.
-    Machine("manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64", "x86_64-linux-gnu.2.17", "libretvec_lite.so"),
-    Machine("manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64", "aarch64-linux-gnu.2.17", "libretvec_lite.so"),
-    Machine("macosx_11_0_arm64", "aarch64-macos.11.0", "libretvec_lite.dylib"),
-    Machine("macosx_10_13_x86_64", "x86_64-macos.10.13", "libretvec_lite.dylib"),
-    # A library without globals has nothing to do when it is loaded.
-    Machine(
-        "win_amd64",
-        "x86_64-windows-gnu",
-        "retvec_lite.dll",
-        ("-URVL_API", "-DRVL_API=__declspec(dllexport) extern", "-Wl,--no-entry"),
-    ),
+    Machine("manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64", "linux-x64", "x86_64-linux-gnu.2.17", "libretvec_lite.so"),
+    Machine("manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64", "linux-arm64", "aarch64-linux-gnu.2.17", "libretvec_lite.so"),
+    Machine("macosx_11_0_arm64", "osx-arm64", "aarch64-macos.11.0", "libretvec_lite.dylib"),
+    Machine("macosx_10_13_x86_64", "osx-x64", "x86_64-macos.10.13", "libretvec_lite.dylib"),
+    Machine("win_amd64", "win-x64", "x86_64-windows-gnu", "retvec_lite.dll", _WINDOWS),
+    Machine("win_arm64", "win-arm64", "aarch64-windows-gnu", "retvec_lite.dll", _WINDOWS),
 )  # fmt: skip
 
 
@@ -84,17 +84,23 @@ def build_all(to: Path) -> Iterator[Path]:
             yield _wheel_for(machine, made, Path(folder, machine.target), to)
 
 
-def _wheel_for(machine: Machine, pure: Path, folder: Path, to: Path) -> Path:
-    """Return the wheel of a machine: what the pure one has, and the engine."""
+def build_library(machine: Machine, folder: Path) -> Path:
+    """Compile the engine for a machine into a folder of its own; ends the program where zig is missing."""
     command = zig(machine.target)
     if command is None:
         sys.exit("The compiler is missing: pip install ziglang")
-    _run("-m", "wheel", "unpack", "--dest", folder, pure)
-    (unpacked,) = folder.iterdir()
-    library = build(command, unpacked / "retvec_lite" / "native" / machine.library, *_ALONE, *machine.options)
-    for beside in library.parent.iterdir():
+    library = build(command, folder / machine.library, *_ALONE, *machine.options)
+    for beside in folder.iterdir():
         if beside != library:  # what a linker of Windows wants
             beside.unlink()
+    return library
+
+
+def _wheel_for(machine: Machine, pure: Path, folder: Path, to: Path) -> Path:
+    """Return the wheel of a machine: what the pure one has, and the engine."""
+    _run("-m", "wheel", "unpack", "--dest", folder, pure)
+    (unpacked,) = folder.iterdir()
+    build_library(machine, unpacked / "retvec_lite" / "native")
     (description,) = unpacked.glob("*.dist-info/WHEEL")
     text = description.read_text(encoding="ascii")
     description.write_text(text.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false"), encoding="ascii")

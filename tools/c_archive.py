@@ -7,6 +7,7 @@ import argparse
 import re
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -58,11 +59,15 @@ def write(folder: Path) -> Path:
         "Makefile": (ROOT / "engine" / "Makefile").read_text(encoding="utf-8"),
         "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / NAME
+    return write_zip(folder / NAME, files)
+
+
+def write_zip(target: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write an archive, the same bytes for the same files, and return its path."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, text in files.items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), text, zipfile.ZIP_DEFLATED)
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
     return target
 
 

@@ -6,7 +6,7 @@
  *     void *block = problem ? NULL : malloc(bytes);
  *     if (!problem) problem = rvl_open(file, size, RVL_WORDS, block, bytes, &engine);             2. check it and start
  *     if (problem) puts(rvl_message(problem));
- *     rvl_answer answer;
+ *     rvl_answer answer = {-1, 0};
  *     rvl_classify_utf8(engine, text, strlen(text), &answer, 1);                              3. any call, in any order
  *     puts(answer.label < 0 ? "none of these" : rvl_label(engine, (uint32_t)answer.label));
  *     free(block), free(file);                                   4. nothing to close: the engine was all in its block

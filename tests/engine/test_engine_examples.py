@@ -1,16 +1,19 @@
-"""The examples in C are compiled with the archive of the engine, and give the golden answers."""
+"""The examples give the golden answers: in C, with the archive of the engine, and in WebAssembly outside of browsers."""
 
 import json
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from patience import PATIENCE
 
 import retvec_lite as rl
+from tools.build_ports import WASM
 from tools.c_archive import NAME, ROOT, write
 
 EXAMPLES = ROOT / "examples"
@@ -33,15 +36,26 @@ def compile_c(folder: Path, name: str = "classify") -> Path:
     return folder / name
 
 
+def in_c(folder: Path) -> tuple[str | Path, ...]:
+    if shutil.which("cc") is None:
+        pytest.skip("a C compiler is not installed")
+    return (compile_c(folder),)
+
+
+def in_wasm(folder: Path) -> tuple[str | Path, ...]:
+    pytest.importorskip("wasmtime", reason="wasmtime is not installed: pip install wasmtime")
+    return (sys.executable, EXAMPLES / "wasm" / "classify.py", WASM)
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cc") is None, reason="a C compiler is not installed")
-def test_the_example_gives_the_golden_answers(tmp_path: Path) -> None:
-    program = compile_c(tmp_path)
+@pytest.mark.parametrize("started", [in_c, in_wasm])
+def test_an_example_gives_the_golden_answers(started: Callable[[Path], tuple[str | Path, ...]], tmp_path: Path) -> None:
+    program = started(tmp_path)
     for name, key in (("plain", "engine-int4"), ("rejecting", "engine-int8")):
         golden = json.loads((GOLDEN / f"{name}.json").read_text(encoding="ascii"))
         cases = [case for case in (*golden["cases"], *golden["long"]) if is_line(case["text"])]
         printed = run(
-            program, GOLDEN / f"{name}.retvec", cwd=tmp_path, given="".join(f"{case['text']}\n" for case in cases)
+            *program, GOLDEN / f"{name}.retvec", cwd=tmp_path, given="".join(f"{case['text']}\n" for case in cases)
         )
         lines = printed.splitlines()
         assert len(lines) == len(cases) > 100
@@ -52,7 +66,7 @@ def test_the_example_gives_the_golden_answers(tmp_path: Path) -> None:
             if key in case.get("labels", {}):
                 assert label == (case["labels"][key] or "-"), case["name"]
     (tmp_path / "damaged.retvec").write_bytes((GOLDEN / "plain.retvec").read_bytes()[:-64])
-    failed = subprocess.run([program, "damaged.retvec"], cwd=tmp_path, input=b"", capture_output=True, check=False)
+    failed = subprocess.run([*program, "damaged.retvec"], cwd=tmp_path, input=b"", capture_output=True, check=False)
     assert failed.returncode == 1 and b"The file" in failed.stderr
 
 
@@ -76,7 +90,7 @@ def is_line(text: str | None) -> bool:
 
 
 def test_the_examples_are_short() -> None:
-    for file in EXAMPLES.glob("c/*.c"):
+    for file in (*EXAMPLES.glob("c/*.c"), *EXAMPLES.glob("wasm/*.py")):
         assert len(file.read_text(encoding="utf-8").splitlines()) <= 60, file
 
 

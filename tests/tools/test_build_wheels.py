@@ -22,6 +22,7 @@ FORMS = {
     "macosx_11_0_arm64": b"\xcf\xfa\xed\xfe\x0c\x00\x00\x01",
     "macosx_10_13_x86_64": b"\xcf\xfa\xed\xfe\x07\x00\x00\x01",
     "win_amd64": b"MZ",
+    "win_arm64": b"MZ",
 }
 """How the library of a platform begins."""
 
