@@ -92,6 +92,9 @@ RVL_API int rvl_open(const void *file, size_t size, uint32_t words, void *block,
 RVL_API uint32_t rvl_labels(const rvl *engine);
 RVL_API const char *rvl_label(const rvl *engine, uint32_t label);
 
+/* Whether a text may have any number of labels: 1, or 0 where it has one or none. */
+RVL_API int rvl_several_labels(const rvl *engine);
+
 /* What the file says of itself, for people: JSON in UTF-8, without a zero at its end, such as {"recipe": "int8", ...}. Null where there is none. */
 RVL_API const char *rvl_metadata(const rvl *engine, size_t *bytes);
 

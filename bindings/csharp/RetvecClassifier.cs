@@ -9,7 +9,8 @@ using Size = System.UIntPtr;
 
 namespace RetvecLite
 {
-    /// <summary>The type of every error of the engine. Code is a name of retvec_lite.h, such as "RVL_CHANGED", or "UNREADABLE".</summary>
+    /// <summary>The type of every error of the engine. Code is a name of retvec_lite.h, such as "RVL_CHANGED"; or
+    /// "CANNOT_LOAD" for a file that cannot be read, "WRONG_CALL", or "CLOSED".</summary>
     public sealed class RetvecError : Exception
     {
         public string Code { get; }
@@ -53,7 +54,7 @@ namespace RetvecLite
             try { return new RetvecClassifier(File.ReadAllBytes(path)); }
             catch (Exception cause) when (cause is IOException || cause is UnauthorizedAccessException)
             {
-                throw new RetvecError("UNREADABLE", cause.Message, cause);
+                throw new RetvecError("CANNOT_LOAD", cause.Message, cause);
             }
         }
 
@@ -103,8 +104,9 @@ namespace RetvecLite
         /// <summary>The answers to texts, in their order.</summary>
         public IEnumerable<Prediction> PredictMany(IEnumerable<string> texts) => texts.Select(Predict);
 
-        /// <summary>The answer, then the other labels, most probable first; where a text may have several, only those that it has.</summary>
-        public IReadOnlyList<Prediction> PredictAll(string text) => Answers(text, labels.Length + 1);
+        /// <summary>The labels of a text, most probable first: one or none, or any number where the file gives several.</summary>
+        public IReadOnlyList<Prediction> PredictAll(string text) =>
+            Answers(text, Locked(rvl_several_labels) == 0 ? 1 : labels.Length).Where(one => one.Label != null).ToList();
 
         private List<Prediction> Answers(string text, int most) => Locked(opened =>
         {
@@ -123,9 +125,14 @@ namespace RetvecLite
         /// <summary>The probability of each label.</summary>
         public float[] Probabilities(string text) => Vector(text, labels.Length, rvl_probabilities_utf8);
 
-        /// <summary>A vector of length 1, for search by dot product: zeros for a text without words, empty for a file without
-        /// embeddings.</summary>
-        public float[] Embed(string text) => Vector(text, (int)Locked(rvl_dimension), rvl_embed_utf8);
+        /// <summary>A vector of length 1, for search by dot product: zeros for a text without words. Files that read n-grams alone have
+        /// none.</summary>
+        public float[] Embed(string text)
+        {
+            var size = (int)Locked(rvl_dimension);
+            if (size == 0) throw new RetvecError("WRONG_CALL", "This file has no embeddings: it reads n-grams alone.");
+            return Vector(text, size, rvl_embed_utf8);
+        }
 
         private float[] Vector(string text, int size, Action<IntPtr, byte[], Size, float[]> fill) => Locked(opened =>
         {
@@ -139,7 +146,7 @@ namespace RetvecLite
         public IReadOnlyList<Span> Explain(string text, string label = null) => Locked(opened =>
         {
             var number = Array.IndexOf(labels, label);
-            if (number < 0 && label != null) throw new RetvecError("RVL_LABEL", $"\"{label}\" is not a label of this classifier.");
+            if (number < 0 && label != null) throw new RetvecError("WRONG_CALL", $"\"{label}\" is not a label of this classifier.");
             var bytes = Encoding.UTF8.GetBytes(text);
             var units = new int[bytes.Length + 1]; // where each byte's character begins in the string
             for (int unit = 0, place = 0; unit < text.Length; units[place] = unit)
@@ -171,16 +178,27 @@ namespace RetvecLite
             Change(opened => change(opened, bytes, (Size)bytes.Length));
         }
 
-        /// <summary>The taught texts, as they are kept, and their labels, in the order of teaching.</summary>
-        public IReadOnlyList<KeyValuePair<string, string>> Taught =>
-            Locked(opened => Enumerable.Range(0, (int)rvl_taught(opened)).Select(number => Lesson(opened, (uint)number)).ToList());
+        /// <summary>What was taught. It holds the texts themselves: a saved memory is as private as they are.</summary>
+        public RetvecMemory Memory => new RetvecMemory(this);
 
-        /// <summary>What was taught, as the bytes of a file that every package of retvec-lite reads; empty where nothing was. It holds the
-        /// texts themselves, so it is as private as they are. Setting it replaces what was taught, or fails and changes nothing.</summary>
-        public byte[] Memory
+        public sealed class RetvecMemory
         {
-            get => Locked(Save);
-            set => Change(opened => rvl_memory_load(opened, value, (Size)value.Length));
+            private readonly RetvecClassifier of;
+
+            internal RetvecMemory(RetvecClassifier classifier) { of = classifier; }
+
+            /// <summary>The taught texts, as they are kept, and their labels, in the order of teaching.</summary>
+            public IReadOnlyList<KeyValuePair<string, string>> Texts =>
+                of.Locked(opened => Enumerable.Range(0, (int)rvl_taught(opened)).Select(number => Lesson(opened, (uint)number)).ToList());
+
+            /// <summary>The bytes of a file that every package of retvec-lite reads; none where nothing was taught.</summary>
+            public byte[] Save() => of.Locked(RetvecClassifier.Save);
+
+            /// <summary>Take the bytes of such a file, in place of what was taught; fails, and changes nothing, where they are none.</summary>
+            public void Load(byte[] file) => of.Change(opened => rvl_memory_load(opened, file, (Size)file.Length));
+
+            /// <summary>Forget all texts.</summary>
+            public void Clear() => of.Locked(opened => rvl_memory_open(opened, of.taught, (Size)of.taughtSize));
         }
 
         /// <summary>Change the memory; where that has no room, a larger one, as long as there is.</summary>
@@ -254,6 +272,7 @@ namespace RetvecLite
         [DllImport(Library)] private static extern int rvl_open(IntPtr file, Size size, uint words, IntPtr block, Size bytes, out IntPtr engine);
         [DllImport(Library)] private static extern uint rvl_labels(IntPtr engine);
         [DllImport(Library)] private static extern IntPtr rvl_label(IntPtr engine, uint label);
+        [DllImport(Library)] private static extern int rvl_several_labels(IntPtr engine);
         [DllImport(Library)] private static extern IntPtr rvl_metadata(IntPtr engine, out Size bytes);
         [DllImport(Library)] private static extern uint rvl_read_limit(IntPtr engine);
         [DllImport(Library)] private static extern uint rvl_dimension(IntPtr engine);

@@ -23,7 +23,8 @@ import (
 	"unsafe"
 )
 
-// RetvecError is the type of every error of this package. Code is a name of retvec_lite.h, such as "RVL_CHANGED"; or "CLOSED" or "UNREADABLE".
+// RetvecError is the type of every error of this package. Code is a name of retvec_lite.h, such as "RVL_CHANGED"; or
+// "CANNOT_LOAD" for a file that cannot be read, "WRONG_CALL", or "CLOSED".
 type RetvecError struct{ Code, Message string }
 
 func (e *RetvecError) Error() string { return e.Message }
@@ -52,13 +53,14 @@ type Classifier struct {
 	taughtSize          C.size_t
 	room                C.uint32_t
 	labels              []string
+	several             bool
 }
 
 // Open reads a file and starts an engine.
 func Open(path string) (*Classifier, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &RetvecError{"UNREADABLE", err.Error()}
+		return nil, &RetvecError{"CANNOT_LOAD", err.Error()}
 	}
 	return Load(file)
 }
@@ -75,6 +77,7 @@ func Load(file []byte) (*Classifier, error) {
 		c.Close()
 		return nil, failure(problem)
 	}
+	c.several = C.rvl_several_labels(c.opened) != 0
 	for label := C.uint32_t(0); label < C.rvl_labels(c.opened); label++ {
 		c.labels = append(c.labels, C.GoString(C.rvl_label(c.opened, label)))
 	}
@@ -118,8 +121,14 @@ func (c *Classifier) PredictMany(texts []string) []Prediction {
 	return found
 }
 
-// PredictAll returns the answer, then the other labels, most probable first; where a text may have several, only those that it has.
-func (c *Classifier) PredictAll(text string) []Prediction { return c.answers(text, len(c.labels)+1) }
+// PredictAll returns the labels of a text, most probable first: one or none, or any number where the file gives several.
+func (c *Classifier) PredictAll(text string) []Prediction {
+	most := 1
+	if c.several {
+		most = len(c.labels)
+	}
+	return slices.DeleteFunc(c.answers(text, most), func(one Prediction) bool { return one.Label == "" })
+}
 
 func (c *Classifier) answers(text string, most int) []Prediction {
 	defer c.lock()()
@@ -149,7 +158,7 @@ func (c *Classifier) Probabilities(text string) []float32 {
 func (c *Classifier) Explain(text, label string) ([]Span, error) {
 	number := slices.Index(c.labels, label)
 	if number < 0 && label != "" {
-		return nil, &RetvecError{"RVL_LABEL", fmt.Sprintf("%q is not a label of this classifier.", label)}
+		return nil, &RetvecError{"WRONG_CALL", fmt.Sprintf("%q is not a label of this classifier.", label)}
 	}
 	defer c.lock()()
 	found := make([]C.rvl_span, min(len(text), int(C.rvl_read_limit(c.opened)))+1)
@@ -160,12 +169,15 @@ func (c *Classifier) Explain(text, label string) ([]Span, error) {
 	return spans, nil
 }
 
-// Embed returns a vector of length 1, for search by dot product: zeros for a text without words, empty for a file without embeddings.
-func (c *Classifier) Embed(text string) []float32 {
+// Embed returns a vector of length 1, for search by dot product: zeros for a text without words. Files that read n-grams alone have none.
+func (c *Classifier) Embed(text string) ([]float32, error) {
 	defer c.lock()()
 	found := make([]float32, C.rvl_dimension(c.opened))
-	C.rvl_embed_utf8(c.opened, chars(text), C.size_t(len(text)), (*C.float)(unsafe.SliceData(found)))
-	return found
+	if len(found) == 0 {
+		return nil, &RetvecError{"WRONG_CALL", "This file has no embeddings: it reads n-grams alone."}
+	}
+	C.rvl_embed_utf8(c.opened, chars(text), C.size_t(len(text)), (*C.float)(&found[0]))
+	return found, nil
 }
 
 // Teach says that a text has a label, old or new: it, and texts like it, are answered with that label, and all others as before.
@@ -207,6 +219,12 @@ func (m Memory) Save() []byte {
 // Load takes the bytes of such a file, in place of what was taught; it fails, and changes nothing, where they are none.
 func (m Memory) Load(file []byte) error {
 	return m.of.change(func() C.int { return m.of.load(file) })
+}
+
+// Clear forgets all texts.
+func (m Memory) Clear() {
+	defer m.of.lock()()
+	C.rvl_memory_open(m.of.opened, m.of.taught, m.of.taughtSize)
 }
 
 // change changes the memory; where that has no room, a larger one, as long as there is.

@@ -2631,6 +2631,8 @@ const char *rvl_label(const rvl *engine, uint32_t label) {
   return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : new_label(engine, label);
 }
 
+int rvl_several_labels(const rvl *engine) { return engine->settings[MULTI_LABEL] != 0; }
+
 const char *rvl_metadata(const rvl *engine, size_t *bytes) {
   *bytes = engine->metadata_size;
   return engine->metadata;

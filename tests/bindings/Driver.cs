@@ -42,9 +42,10 @@ public static class Driver
                     last.Substring(span.Start, span.End - span.Start), span.Start.ToString(), span.Weight.ToString("R", CultureInfo.InvariantCulture) });
             case "teach": classifier.Teach(last, words[1]); break;
             case "forget": classifier.Forget(last); break;
-            case "texts": return classifier.Taught.SelectMany(one => new[] { one.Key, one.Value });
-            case "save": File.WriteAllBytes(last, classifier.Memory); break;
-            case "load": classifier.Memory = File.ReadAllBytes(last); break;
+            case "texts": return classifier.Memory.Texts.SelectMany(one => new[] { one.Key, one.Value });
+            case "clear": classifier.Memory.Clear(); break;
+            case "save": File.WriteAllBytes(last, classifier.Memory.Save()); break;
+            case "load": classifier.Memory.Load(File.ReadAllBytes(last)); break;
         }
         return new string[0];
     }

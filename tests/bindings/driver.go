@@ -52,7 +52,7 @@ func answer(words []string) (line string) {
 	case "probabilities", "embed":
 		vector := classifier.Probabilities(last)
 		if name == "embed" {
-			vector = classifier.Embed(last)
+			vector, err = classifier.Embed(last)
 		}
 		for _, number := range vector {
 			found = append(found, fmt.Sprint(number))
@@ -76,6 +76,8 @@ func answer(words []string) (line string) {
 	case "load":
 		file, _ := os.ReadFile(last)
 		err = classifier.Memory().Load(file)
+	case "clear":
+		classifier.Memory().Clear()
 	case "close":
 		classifier.Close()
 	}

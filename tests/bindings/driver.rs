@@ -37,7 +37,7 @@ fn answer(classifier: &mut Option<Classifier>, words: &[&str]) -> Result<Vec<Str
         "many" => classifier.predict_many(&words[1..]).into_iter().flat_map(shown).collect(),
         "all" => classifier.predict_all(last).into_iter().flat_map(shown).collect(),
         "probabilities" => classifier.probabilities(last).iter().map(f32::to_string).collect(),
-        "embed" => classifier.embed(last).iter().map(f32::to_string).collect(),
+        "embed" => classifier.embed(last)?.iter().map(f32::to_string).collect(),
         "explain" => {
             let label = Some(words[1]).filter(|label| !label.is_empty());
             let spans = classifier.explain(last, label)?;
@@ -46,6 +46,10 @@ fn answer(classifier: &mut Option<Classifier>, words: &[&str]) -> Result<Vec<Str
         "teach" => classifier.teach(last, words[1]).map(|()| vec![])?,
         "forget" => classifier.forget(last).map(|()| vec![])?,
         "texts" => classifier.memory().texts().into_iter().flat_map(|(text, label)| [text, label]).collect(),
+        "clear" => {
+            classifier.memory().clear();
+            vec![]
+        }
         "save" => fs::write(last, classifier.memory().save()).map(|()| vec![]).unwrap(),
         "load" => classifier.memory().load(&fs::read(last).unwrap()).map(|()| vec![])?,
         other => unreachable!("{other}"),

@@ -16,11 +16,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engine_cases import file_of
 from patience import PATIENCE
 
 import retvec_lite as rl
 from tools.build_engine import compiler
-from tools.c_archive import GO, HEADER, ROOT, rust_crate, vendored
+from tools.c_archive import GO, ROOT, rust_crate, vendored
 
 GOLDEN = ROOT / "golden"
 HERE = Path(__file__).parent
@@ -184,9 +185,10 @@ def test_a_binding_answers_the_golden_texts_as_python_does(driver: Driver, name:
             np.array(probabilities, float), python.probabilities(text)[0], rtol=2e-6, err_msg=text
         )
         np.testing.assert_allclose(np.array(vector, float), python.embed(text)[0], atol=1e-6, err_msg=text)
-        assert [name or None for name, *_ in triples(answers)] == [one.label for one in right], text
+        labelled = [one for one in (right if name == "several" else right[:1]) if one.label]
+        assert [answer for answer, *_ in triples(answers)] == [one.label for one in labelled], text
         np.testing.assert_allclose(
-            [float(one[1]) for one in triples(answers)], [one.probability for one in right], rtol=2e-6
+            [float(one[1]) for one in triples(answers)], [one.probability for one in labelled], rtol=2e-6
         )
         ((answer, probability, taught),) = triples([*first, *[""] * (3 - len(first))])
         assert taught == "" and (answer or None) == (right[0].label if right else None), text
@@ -244,7 +246,7 @@ def test_a_binding_is_taught_and_forgets(driver: Driver, tmp_path: Path) -> None
                 ["texts"],
             ),
             *(["teach", "number", text] for text in many),
-            *(["texts"], ["predict", many[0]], ["forget", "never taught"]),
+            *(["texts"], ["predict", many[0]], ["forget", "never taught"], ["clear"], ["texts"]),
         )
         places = iter(told[len(lessons) + 1 :])
         assert told[: len(lessons) + 1] == [[]] * (len(lessons) + 1)
@@ -259,7 +261,7 @@ def test_a_binding_is_taught_and_forgets(driver: Driver, tmp_path: Path) -> None
         assert next(places) == [*kept[2:], *(part for text in many for part in (text, "number"))], "the block grew"
         label, _, taught = next(places)
         assert (label, taught) == ("number", many[0])
-        assert next(places) == ["error", "RVL_NOT_TAUGHT"] and next(places, None) is None
+        assert list(places) == [["error", "RVL_NOT_TAUGHT"], [], []]
 
 
 @pytest.mark.slow
@@ -274,34 +276,28 @@ def test_a_binding_names_each_problem_as_the_engine_does(driver: Driver, tmp_pat
     for code, file in damaged.items():
         (tmp_path / code).write_bytes(file)
     (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "ngrams").write_bytes(file_of("ngrams"))
     told = driver.ask(
         *(["open", tmp_path / code] for code in damaged),
         *(["open", tmp_path / "empty"], ["open", tmp_path / "nowhere"], ["open", "several.retvec"]),
         *(["teach", "a", "some text"], ["open", "plain.retvec"], ["teach", "", "some text"], ["teach", "a", "<b></b>"]),
-        *(["load", tmp_path / "empty"], ["explain", "no such label", "text"], ["texts"], ["close"], ["close"]),
-        *(["predict", "text"], ["labels"]),
+        *(
+            ["clear"],
+            ["load", tmp_path / "empty"],
+            ["explain", "no such label", "text"],
+            ["texts"],
+            ["close"],
+            ["close"],
+        ),
+        *(["predict", "text"], ["open", tmp_path / "ngrams"], ["embed", "text"]),
     )
     errors = [line[1] if line[:1] == ["error"] else None for line in told]
     assert errors == [
-        *damaged, "RVL_NOT_RETVEC", "UNREADABLE", None, "RVL_UNTEACHABLE", None, "RVL_LABEL", "RVL_NO_TEXT", "RVL_NOT_A_MEMORY",
-        "RVL_LABEL", None, None, None, "CLOSED", errors[-1],
+        *damaged, "RVL_NOT_RETVEC", "CANNOT_LOAD", None, "RVL_UNTEACHABLE", None, "RVL_LABEL", "RVL_NO_TEXT", None, "RVL_NOT_A_MEMORY",
+        "WRONG_CALL", None, None, None, "CLOSED", None, "WRONG_CALL",
     ]  # fmt: skip
 
 
 def test_the_go_module_has_the_present_engine() -> None:
     for name, text in vendored().items():
         assert (GO / name).read_text("utf-8") == text, "run `make c-archive`"
-
-
-def test_bindings_declare_the_functions_of_the_header_as_they_are() -> None:
-    header = (ROOT / "engine" / HEADER).read_text("utf-8")
-    declared = dict(re.findall(r"^RVL_API [\w *]*?(rvl_\w+)\(([^;]*)\);", header, re.M))
-    assert len(declared) > 30
-    for file, form in {
-        "rust/src/lib.rs": r"^    fn (rvl_\w+)\((.*?)\)",
-        "csharp/RetvecClassifier.cs": r"static extern \w+ (rvl_\w+)\((.*?)\);",
-    }.items():
-        found = re.findall(form, (ROOT / "bindings" / file).read_text("utf-8"), re.M)
-        assert len(found) > 15
-        for name, arguments in found:
-            assert arguments.count(",") == declared[name].count(","), f"{file}: {name}"

@@ -28,6 +28,7 @@ extern "C" {
     fn rvl_open(file: *const u64, size: usize, words: u32, block: *mut u64, bytes: usize, engine: *mut *mut Engine) -> c_int;
     fn rvl_labels(engine: *const Engine) -> u32;
     fn rvl_label(engine: *const Engine, label: u32) -> *const c_char;
+    fn rvl_several_labels(engine: *const Engine) -> c_int;
     fn rvl_metadata(engine: *const Engine, bytes: *mut usize) -> *const u8;
     fn rvl_read_limit(engine: *const Engine) -> u32;
     fn rvl_dimension(engine: *const Engine) -> u32;
@@ -51,7 +52,8 @@ const NO_MEMORY: c_int = 9; // RVL_NO_MEMORY
 const FULL: c_int = 12; // RVL_FULL
 const FEW: u32 = 64; // texts for which the first block of a memory has room, on average
 
-/// The type of every error: `code` is a name of retvec_lite.h, such as "RVL_CHANGED", or "UNREADABLE"; `message` says what to do.
+/// The type of every error: `code` is a name of retvec_lite.h, such as "RVL_CHANGED"; or "CANNOT_LOAD" for a file that cannot be
+/// read, or "WRONG_CALL". `message` says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetvecError {
     pub code: String,
@@ -101,7 +103,7 @@ impl Classifier {
     /// Read a file and start an engine.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RetvecError> {
         let unreadable = |error: std::io::Error| RetvecError {
-            code: "UNREADABLE".into(),
+            code: "CANNOT_LOAD".into(),
             message: format!("{}: {error}", path.as_ref().display()),
         };
         Self::load(&fs::read(&path).map_err(unreadable)?)
@@ -146,9 +148,10 @@ impl Classifier {
         texts.into_iter().map(|text| self.predict(text.as_ref())).collect()
     }
 
-    /// The answer, then the other labels, most probable first; where a text may have several, only those that it has.
+    /// The labels of a text, most probable first: one or none, or any number where the file gives several.
     pub fn predict_all(&mut self, text: &str) -> Vec<Prediction> {
-        self.answers(text, self.labels.len() + 1)
+        let most = if unsafe { rvl_several_labels(self.engine) } == 0 { 1 } else { self.labels.len() };
+        self.answers(text, most).into_iter().filter(|one| one.label.is_some()).collect()
     }
 
     fn answers(&mut self, text: &str, most: usize) -> Vec<Prediction> {
@@ -169,7 +172,7 @@ impl Classifier {
     /// Which words of a text speak for a label, which must be a known one; `None` is the most probable one.
     pub fn explain(&mut self, text: &str, label: Option<&str>) -> Result<Vec<Span>, RetvecError> {
         let number = label.map(|name| self.labels.iter().position(|known| known == name).ok_or(name)).transpose();
-        let unknown = |name| RetvecError { code: "RVL_LABEL".into(), message: format!("{name:?} is not a label of this classifier.") };
+        let unknown = |name| wrong_call(format!("{name:?} is not a label of this classifier."));
         let number = number.map_err(unknown)?.map_or(-1, |number| number as i32);
         let most = text.len().min(unsafe { rvl_read_limit(self.engine) } as usize);
         let mut found = vec![Part(0, 0, 0.0); most];
@@ -177,11 +180,14 @@ impl Classifier {
         Ok(found[..written].iter().map(|part| Span { start: part.0 as usize, end: part.1 as usize, weight: part.2 }).collect())
     }
 
-    /// A vector of length 1, for search by dot product: zeros for a text without words, empty for a file without embeddings.
-    pub fn embed(&mut self, text: &str) -> Vec<f32> {
+    /// A vector of length 1, for search by dot product: zeros for a text without words. Files that read n-grams alone have none.
+    pub fn embed(&mut self, text: &str) -> Result<Vec<f32>, RetvecError> {
         let mut found = vec![0.0; unsafe { rvl_dimension(self.engine) } as usize];
+        if found.is_empty() {
+            return Err(wrong_call("This file has no embeddings: it reads n-grams alone.".into()));
+        }
         unsafe { rvl_embed_utf8(self.engine, text.as_ptr(), text.len(), found.as_mut_ptr()) };
-        found
+        Ok(found)
     }
 
     /// Say that a text has a label, old or new: it, and texts like it, are answered with that label, and all others as before.
@@ -245,6 +251,16 @@ impl Memory<'_> {
     pub fn load(&mut self, file: &[u8]) -> Result<(), RetvecError> {
         self.0.change(|engine| unsafe { rvl_memory_load(engine, file.as_ptr(), file.len()) })
     }
+
+    /// Forget all texts.
+    pub fn clear(&mut self) {
+        let block = &mut self.0.kept[2];
+        unsafe { rvl_memory_open(self.0.engine, block.as_mut_ptr(), 8 * block.len()) };
+    }
+}
+
+fn wrong_call(message: String) -> RetvecError {
+    RetvecError { code: "WRONG_CALL".into(), message }
 }
 
 fn checked(problem: c_int) -> Result<(), RetvecError> {
