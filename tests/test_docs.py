@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted(ROOT.glob("docs/**/*.md")),
+    *sorted(ROOT.glob("bindings/*/README.md")),
     *(ROOT / folder / "README.md" for folder in ("android_demo", "golden", "npm", "web_demo", "retvec_lite/weights")),
 ]
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

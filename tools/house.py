@@ -18,7 +18,11 @@ _AREAS: Final = {
     "package": ("retvec_lite/**/*.py", "converters/**/*.py"),
     "makers, tools": ("makers/**/*.py", "tools/**/*.py"),
     "engine": ("engine/*.c", "engine/*.h"),
-    "other languages": ("npm/src/*.ts", "android/*/src/main/**/*.kt", "swift/Retvec*/*.swift"),
+    "other languages": (
+        *("npm/src/*.ts", "android/*/src/main/**/*.kt", "swift/Retvec*/*.swift"),
+        *("bindings/go/*.go", "bindings/rust/**/*.rs", "bindings/csharp/*.cs", "bindings/dart/**/*.dart"),
+        *("bindings/react-native/**/*.ts", "bindings/react-native/**/*.kt", "bindings/react-native/**/*.swift"),
+    ),
     "tests": ("tests/**/*.py",),
     "benchmarks": ("benchmarks/**/*.py",),
 }

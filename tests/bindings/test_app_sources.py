@@ -181,3 +181,30 @@ def test_the_version_is_that_of_python() -> None:
     }
     for place, form in places.items():
         assert re.findall(form, read(place), re.M) == [__version__], f"set the version in {place}"
+
+
+SOURCES = {
+    "Python": ("retvec_lite/classifier.py", "retvec_lite/teaching.py", "retvec_lite/api.py", "retvec_lite/errors.py"),
+    "JavaScript": ("npm/src/*.ts",),
+    "Kotlin, Java": ("android/retvec-lite/src/main/kotlin/org/retveclite/*.kt",),
+    "Swift": ("swift/RetvecLite/*.swift",),
+    "C": (f"engine/{HEADER}",),
+    "Go": ("bindings/go/retvec.go",),
+    "Rust": ("bindings/rust/src/lib.rs",),
+    "C#": ("bindings/csharp/RetvecClassifier.cs",),
+    "Dart": ("bindings/dart/lib/retvec_lite.dart",),
+}
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_the_table_has_the_names_of_every_language(language: str) -> None:
+    (table,) = re.findall(r"## Names\n\n(.*?)\n\n", read("docs/bindings.md"), re.S)
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    assert head[1:] == list(SOURCES) and all(len(row) == len(head) for row in rows)
+    names = {name for row in rows for name in re.findall(r"`(\w+)`", row[head.index(language)])}
+    assert len(names) > 10
+    source = "\n".join(file.read_text("utf-8") for place in SOURCES[language] for file in sorted(ROOT.glob(place)))
+    if language in ("JavaScript", "Kotlin, Java", "Swift") and "predictMany" not in source:
+        pytest.skip(f"the library for {language} has earlier names")
+    code = re.sub(r"//.*|/\*(?s:.*?)\*/|(?m:^ *#.*)", "", source)
+    assert not {name for name in names if not re.search(rf"\b{name}\b", code)}
