@@ -7,11 +7,13 @@ fn main() {
     let of_target = |name: &str| {
         let target = env::var("TARGET").unwrap();
         let names = [format!("{name}_{target}"), format!("{name}_{}", target.replace('-', "_")), name.to_string()];
-        names.iter().find_map(|name| env::var(name).ok())
+        names.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))
     };
     let (out, source) = (env::var("OUT_DIR").unwrap(), format!("{engine}/retvec_lite.c"));
     let run = |tool: String, arguments: &[&str]| {
-        let done = Command::new(&tool).args(arguments).status();
+        // CC may be `ccache cc`, and a path with spaces.
+        let words: Vec<&str> = if Path::new(&tool).exists() { vec![&tool] } else { tool.split_whitespace().collect() };
+        let done = Command::new(words[0]).args(&words[1..]).args(arguments).status();
         let advice = format!("install a C compiler, or name one in the variable CC ({tool} {})", arguments.join(" "));
         assert!(matches!(done, Ok(status) if status.success()), "retvec-lite cannot be compiled: {advice}");
     };

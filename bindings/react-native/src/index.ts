@@ -53,9 +53,16 @@ interface Native {
 }
 
 /** Call a function of the platform; what it rejects with becomes a RetvecError. */
-async function call<Name extends keyof Native>(name: Name, ...given: Parameters<Native[Name]>): Promise<Awaited<ReturnType<Native[Name]>>> {
+async function call<Name extends keyof Native>(
+  name: Name,
+  ...given: Parameters<Native[Name]>
+): Promise<Awaited<ReturnType<Native[Name]>>> {
   const native = NativeModules["RetvecLite"] as Record<string, (...given: unknown[]) => Promise<unknown>> | undefined;
-  if (!native?.[name]) throw new RetvecError("NO_ENGINE", "The app was built without retvec-lite-react-native: install its pods and build it again.");
+  if (!native?.[name])
+    throw new RetvecError(
+      "NO_ENGINE",
+      "The app was built without retvec-lite-react-native: install its pods and build it again.",
+    );
   try {
     return (await native[name](...given)) as Awaited<ReturnType<Native[Name]>>;
   } catch (error) {

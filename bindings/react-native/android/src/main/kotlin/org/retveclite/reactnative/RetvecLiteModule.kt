@@ -93,7 +93,7 @@ class RetvecLiteModule(context: ReactApplicationContext) : ReactContextBaseJavaM
 
 /** Makes the module known to React Native. */
 class RetvecLitePackage : ReactPackage {
-    override fun createNativeModules(context: ReactApplicationContext) = listOf(RetvecLiteModule(context))
+    override fun createNativeModules(reactContext: ReactApplicationContext) = listOf(RetvecLiteModule(reactContext))
 
-    override fun createViewManagers(context: ReactApplicationContext) = emptyList<ViewManager<*, *>>()
+    override fun createViewManagers(reactContext: ReactApplicationContext) = emptyList<ViewManager<*, *>>()
 }
