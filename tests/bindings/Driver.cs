@@ -5,6 +5,7 @@ using System.Globalization;
 using System.IO;
 using System.Linq;
 using System.Text;
+using System.Threading;
 using RetvecLite;
 
 public static class Driver
@@ -43,6 +44,14 @@ public static class Driver
             case "teach": classifier.Teach(last, words[1]); break;
             case "forget": classifier.Forget(last); break;
             case "texts": return classifier.Memory.Texts.SelectMany(one => new[] { one.Key, one.Value });
+            case "threads": // ask from many threads at once
+                var right = classifier.Predict(last).Probability;
+                var same = new bool[8];
+                var threads = same.Select((_, place) => new Thread(() =>
+                    same[place] = Enumerable.Range(0, 200).All(turn => classifier.Predict(last).Probability == right))).ToList();
+                threads.ForEach(thread => thread.Start());
+                threads.ForEach(thread => thread.Join());
+                return new[] { string.Join(" ", same) };
             case "clear": classifier.Memory.Clear(); break;
             case "save": File.WriteAllBytes(last, classifier.Memory.Save()); break;
             case "load": classifier.Memory.Load(File.ReadAllBytes(last)); break;

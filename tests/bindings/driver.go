@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	retvec "github.com/retvec-lite/retvec-lite/bindings/go"
 )
@@ -76,6 +77,22 @@ func answer(words []string) (line string) {
 	case "load":
 		file, _ := os.ReadFile(last)
 		err = classifier.Memory().Load(file)
+	case "threads": // ask from many goroutines at once
+		var all sync.WaitGroup
+		same := make([]bool, 8)
+		right := classifier.Predict(last)
+		for place := range same {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				same[place] = true
+				for turn := 0; turn < 200; turn++ {
+					same[place] = same[place] && classifier.Predict(last) == right
+				}
+			}()
+		}
+		all.Wait()
+		found = []string{fmt.Sprint(same)}
 	case "clear":
 		classifier.Memory().Clear()
 	case "close":

@@ -97,12 +97,22 @@ def follow(page: Path, checkout: Path, app: Path) -> str:
     shutil.copy(GOLDEN / "rejecting.retvec", app / "classifier-int8.retvec")
     script = commands.replace("RETVEC=/path/to/retvec-lite", f"RETVEC='{checkout}'")
     assert script != commands
-    return run("sh", "-e", "-c", script, cwd=app, GOPROXY="off", GOFLAGS="-mod=mod", CARGO_NET_OFFLINE="true")
+    return run(
+        "sh",
+        "-e",
+        "-c",
+        script,
+        cwd=app,
+        GOPROXY="off",
+        GOFLAGS="-mod=mod",
+        CARGO_NET_OFFLINE="true",
+        CFLAGS="-O2 -DRVL_DEBUG",
+    )
 
 
 def go(folder: Path, app: Path) -> Driver:
     shutil.copy(HERE / "driver.go", app / "main.go")
-    run("go", "build", "-o", "driver", cwd=app, GOPROXY="off")
+    run("go", "build", "-o", "driver", cwd=app, GOPROXY="off", CGO_CFLAGS="-O2 -DRVL_DEBUG")
     return Driver((app / "driver",), "utf-8")
 
 
@@ -296,6 +306,15 @@ def test_a_binding_names_each_problem_as_the_engine_does(driver: Driver, tmp_pat
         *damaged, "RVL_NOT_RETVEC", "CANNOT_LOAD", None, "RVL_UNTEACHABLE", None, "RVL_LABEL", "RVL_NO_TEXT", None, "RVL_NOT_A_MEMORY",
         "WRONG_CALL", None, None, None, "CLOSED", None, "WRONG_CALL",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_threads_may_share_a_classifier(language: str, driver: Driver) -> None:
+    if language == "rust":
+        pytest.skip("the compiler of Rust forbids it")
+    # The engine is a debug build, which ends the program where two threads are in it.
+    _, told = driver.ask(["open", "rejecting.retvec"], ["threads", "wake me up at six"])
+    assert told == {"go": [f"[{' '.join(['true'] * 8)}]"], "csharp": [" ".join(["True"] * 8)]}[language]
 
 
 def test_the_go_module_has_the_present_engine() -> None:
