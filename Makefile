@@ -63,9 +63,8 @@ test-android: $(STAMP)  ## the Android libraries and app: every source compiled,
 	else echo "Skipped the Android tests: Java 17 and Maven are not installed." >&2; fi
 
 .PHONY: android release-check
-android: $(STAMP)  ## the Android libraries, as a Maven repository in dist/maven (needs Java 17 and Maven)
-	$(BIN)/python -m tools.build_ports android
-	$(BIN)/python -m tools.build_ports jvm
+android: $(STAMP)  ## the libraries for Android and other JVMs, as a Maven repository in dist/maven (needs Java 17 and Maven)
+	for port in android jar jvm; do $(BIN)/python -m tools.build_ports $$port || exit; done
 	cd android && mvn --batch-mode --quiet deploy
 
 release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist/ with checksums and sizes; nothing is sent

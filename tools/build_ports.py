@@ -1,6 +1,6 @@
-"""Compile the C engine for browsers, Android or this machine's JVM: `python -m tools.build_ports wasm|android|jvm [--out PLACE]`.
+"""Compile the C engine for browsers, Android and JVMs: `python -m tools.build_ports wasm|android|jar|jvm [--out PLACE]`.
 
-All but `jvm` need `pip install ziglang`.
+`jar` is for the JVMs of six machines, `jvm` for that of this one. All but `jvm` need `pip install ziglang`.
 """
 
 import argparse
@@ -18,7 +18,12 @@ WASM: Final = ROOT / "retvec_lite" / "web" / "engine.wasm"
 
 JNI: Final = ROOT / "engine" / "android" / "jni.c"
 
-PLACES: Final = {"wasm": WASM, "android": ROOT / "android/retvec-lite/src/main/jniLibs", "jvm": ROOT / "build/jvm"}
+PLACES: Final = {
+    "wasm": WASM,
+    "android": ROOT / "android/retvec-lite/src/main/jniLibs",
+    "jar": ROOT / "build/jar",
+    "jvm": ROOT / "build/jvm",
+}
 """Port -> where it goes unless --out says otherwise: the file, or the folder of the libraries."""
 
 ZIG: Final = "0.17.1"
@@ -26,16 +31,32 @@ ZIG: Final = "0.17.1"
 
 ABIS: Final = {
     "arm64-v8a": ("aarch64-linux-android",),
-    "armeabi-v7a": ("arm-linux-androideabi", "-mcpu=generic+v7a+neon", "-mfloat-abi=softfp"),
-    "x86_64": ("x86_64-linux-android",),
-    "x86": ("x86-linux-android",),
+    "armeabi-v7a": ("thumb-linux-androideabi", "-mcpu=generic+v7a+neon", "-mfloat-abi=softfp"),
+    "x86_64": ("x86_64-linux-android", "-Os", "-DRVL_PLAIN_ONLY"),
+    "x86": ("x86-linux-android", "-Os"),
 }
-"""Folder in an app -> the target of the compiler, and its options."""
+"""Folder in an app -> the target of the compiler, and its options. Emulators and few devices have Intel's processors: small is enough."""
+
+JVMS: Final = {
+    "linux-x86_64": ("x86_64-linux-gnu.2.17", "libretvec_lite.so"),
+    "linux-aarch64": ("aarch64-linux-gnu.2.17", "libretvec_lite.so"),
+    "macos-x86_64": ("x86_64-macos.10.13", "libretvec_lite.dylib"),
+    "macos-aarch64": ("aarch64-macos.11.0", "libretvec_lite.dylib"),
+    "windows-x86_64": ("x86_64-windows-gnu", "retvec_lite.dll", "-Wl,--no-entry"),
+    "windows-aarch64": ("aarch64-windows-gnu", "retvec_lite.dll", "-Wl,--no-entry"),
+}
+"""Folder in the .jar, as NativeEngine.kt names it -> the target of the compiler, the library's name, and the compiler's options."""
 
 _ALONE: Final = ("-nostdlib", "-ffreestanding", "-DRVL_FREESTANDING")
 """Without a C library."""
 
-_ANDROID_FLAGS: Final = ("-s", "-lcompiler_rt", "-Wl,-z,defs", "-Wl,-z,max-page-size=16384")
+_SMALL: Final = ("-s", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables")
+"""Nobody debugs them; C throws no exceptions."""
+
+_ANDROID_FLAGS: Final = (
+    *(*_SMALL, "-ffunction-sections", "-Wl,--gc-sections", "-Wl,--hash-style=gnu"),
+    *("-lcompiler_rt", "-Wl,-z,defs", "-Wl,-z,max-page-size=16384"),
+)
 """Nothing is left to find on the device; 32-bit ARM divides in a function. Pages may have 16 kB from Android 15 on."""
 
 _WASM_FLAGS: Final = ("-Wl,--no-entry", "-Wl,--export-dynamic", "-Wl,--export=__heap_base", "-Wl,--strip-all")
@@ -52,8 +73,21 @@ def build_android(folder: Path) -> list[Path]:
     """Compile the engine and its JNI functions for every ABI, as `folder/ABI/libretvec_lite.so`."""
     options = [*FLAGS, *_ALONE, *_ANDROID_FLAGS, str(SOURCE), str(JNI)]
     return [
-        _compile(target, [*more, *options], folder / abi / "libretvec_lite.so") for abi, (target, *more) in ABIS.items()
+        _compile(target, [*options, *more], folder / abi / "libretvec_lite.so") for abi, (target, *more) in ABIS.items()
     ]
+
+
+def build_jar(folder: Path) -> list[Path]:
+    """Compile what `build_android` compiles for the JVMs of other machines, as `folder/MACHINE/LIBRARY`."""
+    built = [
+        _compile(target, [*FLAGS, *_ALONE, *_SMALL, *more, str(SOURCE), str(JNI)], folder / machine / library)
+        for machine, (target, library, *more) in JVMS.items()
+    ]
+    for file in built:
+        for beside in file.parent.iterdir():
+            if beside != file:  # what a linker of Windows wants
+                beside.unlink()
+    return built
 
 
 def build_jvm(folder: Path) -> Path:
@@ -81,10 +115,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the .wasm file, or a folder for libraries")
     chosen = parser.parse_args()
     out = chosen.out or PLACES[chosen.port]
-    if chosen.port == "android":
-        built = build_android(out)
-    else:
-        built = [build_wasm(out) if chosen.port == "wasm" else build_jvm(out)]
+    several = {"android": build_android, "jar": build_jar}.get(chosen.port)
+    one = build_wasm if chosen.port == "wasm" else build_jvm
+    built = several(out) if several else [one(out)]
     for file in built:
         print(f"{file}: {file.stat().st_size:,} bytes")
 

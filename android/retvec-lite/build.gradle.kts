@@ -12,6 +12,9 @@ android {
     }
 
     sourceSets {
+        named("main") {
+            kotlin.directories += "src/android/kotlin" // src/main/kotlin is that of every JVM.
+        }
         named("test") {
             kotlin.directories += "../shared_test"
         }

@@ -55,7 +55,7 @@ runtime="$OUT/maven/retvec-lite-litert/runtime/lite"
 java -cp "$r8" com.android.tools.r8.R8 --release --min-api 23 --lib "$framework" --lib "$java_home" \
   --pg-conf "$OUT/manifest.pro" --pg-conf app/proguard-rules.pro --pg-conf ../android/retvec-lite/proguard.txt --pg-conf "$runtime/proguard.txt" \
   --output "$OUT/dex" "$OUT/classes.jar" \
-  "$REPOSITORY/org/jetbrains/kotlin/kotlin-stdlib/2.4.21/kotlin-stdlib-2.4.21.jar" "$REPOSITORY/org/jetbrains/annotations/13.0/annotations-13.0.jar"
+  "$REPOSITORY/org/jetbrains/kotlin/kotlin-stdlib/1.9.25/kotlin-stdlib-1.9.25.jar" "$REPOSITORY/org/jetbrains/annotations/13.0/annotations-13.0.jar"
 
 cp "$OUT/linked.apk" "$OUT/unaligned.apk"
 (cd "$OUT/dex" && jar uf ../unaligned.apk classes.dex)

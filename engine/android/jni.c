@@ -1,8 +1,13 @@
-/* The engine for Java and Kotlin, as NativeEngine.kt declares it. Data are in direct buffers and passed by address, so that two functions of
+/* The engine for Java and Kotlin, as NativeEngine.kt declares it, on Android and elsewhere. Data are in direct buffers and passed by address, so that two functions of
  * JNI are enough, and neither its headers nor a C library are needed. The second argument of each function is its class, which is not used. */
 #include "../retvec_lite.h"
 
-#define JNI(type, name) __attribute__((visibility("default"))) type Java_org_retveclite_NativeEngine_##name
+#ifdef _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+#define JNI(type, name) EXPORTED type Java_org_retveclite_NativeEngine_##name
 
 typedef void *const **jni_env; /* a pointer to the table of JNI's functions */
 typedef void *jni_object;
@@ -16,11 +21,15 @@ static void *at(int64_t address) { return (void *)(uintptr_t)address; }
 
 static int64_t address_of(const void *place) { return (int64_t)(uintptr_t)place; }
 
+static jni_object as_buffer_of(jni_env env, const char *bytes, int64_t length) {
+  return ((new_buffer)(*env)[NEW_DIRECT_BYTE_BUFFER])(env, (void *)(uintptr_t)bytes, length);
+}
+
 /* The bytes of a string, without the zero at its end. */
 static jni_object as_buffer(jni_env env, const char *string) {
   int64_t length = 0;
   while (string[length]) length++;
-  return ((new_buffer)(*env)[NEW_DIRECT_BYTE_BUFFER])(env, (void *)(uintptr_t)string, length);
+  return as_buffer_of(env, string, length);
 }
 
 JNI(int64_t, address)(jni_env env, jni_object self, jni_object buffer) {
@@ -61,6 +70,13 @@ JNI(jni_object, label)(jni_env env, jni_object self, int64_t engine, int32_t lab
   return as_buffer(env, rvl_label(at(engine), (uint32_t)label));
 }
 
+JNI(jni_object, metadata)(jni_env env, jni_object self, int64_t engine) {
+  size_t length = 0;
+  const char *metadata = rvl_metadata(at(engine), &length);
+  (void)self;
+  return as_buffer_of(env, metadata ? metadata : "", (int64_t)length);
+}
+
 JNI(int32_t, readLimit)(jni_env env, jni_object self, int64_t engine) {
   (void)env, (void)self;
   return (int32_t)rvl_read_limit(at(engine));
@@ -71,24 +87,24 @@ JNI(int32_t, dimension)(jni_env env, jni_object self, int64_t engine) {
   return (int32_t)rvl_dimension(at(engine));
 }
 
-JNI(void, probabilities)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t result) {
+JNI(void, probabilities)(jni_env env, jni_object self, int64_t engine, int64_t text, int32_t bytes, int64_t result) {
   (void)env, (void)self;
-  rvl_probabilities(at(engine), at(codes), (size_t)count, at(result));
+  rvl_probabilities_utf8(at(engine), at(text), (size_t)bytes, at(result));
 }
 
-JNI(int32_t, classify)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t answers, int32_t most) {
+JNI(int32_t, classify)(jni_env env, jni_object self, int64_t engine, int64_t text, int32_t bytes, int64_t answers, int32_t most) {
   (void)env, (void)self;
-  return (int32_t)rvl_classify(at(engine), at(codes), (size_t)count, at(answers), (size_t)most);
+  return (int32_t)rvl_classify_utf8(at(engine), at(text), (size_t)bytes, at(answers), (size_t)most);
 }
 
-JNI(void, embed)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t result) {
+JNI(void, embed)(jni_env env, jni_object self, int64_t engine, int64_t text, int32_t bytes, int64_t result) {
   (void)env, (void)self;
-  rvl_embed(at(engine), at(codes), (size_t)count, at(result));
+  rvl_embed_utf8(at(engine), at(text), (size_t)bytes, at(result));
 }
 
-JNI(int32_t, explain)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int32_t label, int64_t spans, int32_t most) {
+JNI(int32_t, explain)(jni_env env, jni_object self, int64_t engine, int64_t text, int32_t bytes, int32_t label, int64_t spans, int32_t most) {
   (void)env, (void)self;
-  return (int32_t)rvl_explain(at(engine), at(codes), (size_t)count, label, at(spans), (size_t)most);
+  return (int32_t)rvl_explain_utf8(at(engine), at(text), (size_t)bytes, label, at(spans), (size_t)most);
 }
 
 JNI(int64_t, memorySize)(jni_env env, jni_object self, int64_t engine, int32_t texts) {
@@ -101,14 +117,14 @@ JNI(int32_t, memoryOpen)(jni_env env, jni_object self, int64_t engine, int64_t b
   return rvl_memory_open(at(engine), at(block), (size_t)bytes);
 }
 
-JNI(int32_t, teach)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count, int64_t label) {
+JNI(int32_t, teach)(jni_env env, jni_object self, int64_t engine, int64_t text, int32_t bytes, int64_t label) {
   (void)env, (void)self;
-  return rvl_teach(at(engine), at(codes), (size_t)count, at(label));
+  return rvl_teach_utf8(at(engine), at(text), (size_t)bytes, at(label));
 }
 
-JNI(int32_t, forget)(jni_env env, jni_object self, int64_t engine, int64_t codes, int32_t count) {
+JNI(int32_t, forget)(jni_env env, jni_object self, int64_t engine, int64_t text, int32_t bytes) {
   (void)env, (void)self;
-  return rvl_forget(at(engine), at(codes), (size_t)count);
+  return rvl_forget_utf8(at(engine), at(text), (size_t)bytes);
 }
 
 JNI(int32_t, taught)(jni_env env, jni_object self, int64_t engine) {

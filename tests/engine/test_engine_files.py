@@ -28,7 +28,7 @@ SOUND, NOT_RETVEC, VERSION, TRUNCATED, CHANGED, DAMAGED = range(6)
 
 MACHINES = {
     "aarch64-linux-musl": "qemu-aarch64",
-    "arm-linux-musleabihf": "qemu-arm",
+    "thumb-linux-musleabihf": "qemu-arm",
     "riscv64-linux-musl": "qemu-riscv64",
     "s390x-linux-musl": "qemu-s390x",
 }

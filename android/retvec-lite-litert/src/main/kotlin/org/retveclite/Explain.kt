@@ -2,15 +2,8 @@ package org.retveclite
 
 import kotlin.math.ln
 
-/**
- * Tells which words of a text speak for a label: index [label] of [TextClassifier.labels], the most probable one by default.
- *
- *     classifier.explain(text).maxByOrNull { it.weight }?.let { Log.i(TAG, text.substring(it.start, it.end)) }
- *
- * The text is classified again without each of its words, so n words take the time of n + 1 calls. Scripts without spaces are
- * cut into pieces of one to three characters, and so are the words of a text of one or two.
- */
-fun TextClassifier.explain(text: String, label: Int? = null): List<Span> {
+/** Tells how much each word of what is read of a text speaks for a label by its place, or for the most probable one. */
+internal fun explain(text: String, readLimit: Int, maxChars: Int, label: Int?, classify: (String) -> FloatArray): List<Span> {
     val length = text.codePointCount(0, text.length)
     val read = if (length > readLimit) text.take(text.offsetByCodePoints(0, readLimit)) else text
     val inWindows = minOf(length, readLimit) > maxChars
@@ -19,7 +12,7 @@ fun TextClassifier.explain(text: String, label: Int? = null): List<Span> {
     // A probability may be rounded to 0.
     fun log(values: FloatArray) = ln(maxOf(values[place], java.lang.Float.MIN_NORMAL))
     val whole = log(probabilities)
-    return findParts(read).map { (start, end) -> Span(start, end, whole - log(classify(leaveOut(read, start, end, inWindows), probabilities))) }
+    return findParts(read).map { (start, end) -> Span(start, end, whole - log(classify(leaveOut(read, start, end, inWindows)))) }
 }
 
 /** Returns where the parts of a text that are left out one by one start and end: its words, or pieces of them. */

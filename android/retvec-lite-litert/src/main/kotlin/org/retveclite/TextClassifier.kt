@@ -5,11 +5,8 @@ import org.json.JSONObject
 import org.tensorflow.lite.Interpreter
 import java.io.Closeable
 import java.io.File
-import java.io.FileInputStream
-import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.ByteOrder.LITTLE_ENDIAN
-import java.nio.channels.FileChannel.MapMode.READ_ONLY
 import java.security.MessageDigest
 import java.util.zip.ZipInputStream
 import kotlin.math.pow
@@ -24,7 +21,8 @@ internal interface Engine : Closeable {
  *
  *     TextClassifier(context).use { Log.i(TAG, "${it.predict("where is my parcle?")}") }
  *
- * Labels and sizes come from the model. Open and call it off the main thread. Calls from several threads wait for each other. A call
+ * Labels and sizes come from the model. Open and call it off the main thread. Calls from several threads wait for each other, and what goes
+ * wrong is a [RetvecError], with the codes of the engine. A call
  * allocates nothing but its result (and a copy of texts in other scripts than Latin, to see whether they are composed).
  */
 class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer) -> Engine) : Closeable {
@@ -50,7 +48,7 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         ?: DoubleArray(labels.size) { 1.0 / labels.size }
     private val windows = Windows(full.maxChars, version)
     private val combined = Combined(labels.size, unknown, thresholds != null, if (version > 2) shares else null)
-    private val engine = start(model)
+    private var engine: Engine? = start(model)
 
     /** How many code points the model takes at once; a longer text is read in windows that end at words. */
     val maxChars: Int get() = full.maxChars
@@ -61,19 +59,18 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
     val embeddingSize: Int = embedder?.result?.size ?: 0
 
-    /** Maps an uncompressed asset (Gradle leaves `.tflite` uncompressed); throws [IOException] if it is missing or unsupported. */
-    constructor(context: Context, asset: String = "classifier.tflite") : this(
-        context.assets.openFd(asset).use { part ->
-            FileInputStream(part.fileDescriptor).use { it.channel.map(READ_ONLY, part.startOffset, part.declaredLength) }
-        },
-        ::LiteRt,
-    )
+    /** Maps an uncompressed asset; Gradle leaves `.tflite` uncompressed. */
+    @JvmOverloads
+    @Throws(RetvecError::class)
+    constructor(context: Context, asset: String = "classifier.tflite") : this(mapAsset(context, asset), ::LiteRt)
 
-    /** Maps a file, which must not change until [close]; throws [IOException] like the constructor above. */
-    constructor(file: File) : this(FileInputStream(file).use { it.channel.map(READ_ONLY, 0, file.length()) }, ::LiteRt)
+    /** Maps a file, which must not change until [close]. */
+    @Throws(RetvecError::class)
+    constructor(file: File) : this(mapFile(file), ::LiteRt)
 
     /** Writes the probability of each of [labels] to [into], which callers may reuse, and returns it. */
-    @Synchronized fun classify(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
+    @JvmOverloads
+    @Synchronized fun probabilities(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
         windows.read(text)
         windows.next()
         val first = classifyWindow()
@@ -95,16 +92,21 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     }
 
     /** Returns the most probable label of a text and its probability; with [reject], the label of a text with none is null. */
+    @JvmOverloads
     fun predict(text: CharSequence, reject: Boolean = true): Prediction {
-        val probabilities = classify(text)
+        val probabilities = probabilities(text)
         val best = best(probabilities, if (reject) unknown else -1)
         val answer = if (reject) answers(text, probabilities).firstOrNull() else best
         return Prediction(answer?.let(labels::get), probabilities[answer ?: best])
     }
 
+    /** Returns what [predict] says of each text. */
+    @JvmOverloads
+    fun predictMany(texts: Iterable<CharSequence>, reject: Boolean = true): List<Prediction> = texts.map { predict(it, reject) }
+
     /** Returns all labels of a text, most probable first: one or none, or any number if the model was trained with several a text. */
     fun predictAll(text: CharSequence): List<Prediction> {
-        val probabilities = classify(text)
+        val probabilities = probabilities(text)
         return answers(text, probabilities).map { Prediction(labels[it], probabilities[it]) }
     }
 
@@ -121,8 +123,9 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     }
 
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
+    @JvmOverloads
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
-        checkNotNull(embedder) { "This model has no embeddings. Export it with --embed." }
+        if (embedder == null) throw RetvecError("WRONG_CALL", "This model has no embeddings. Export it with --embed.")
         windows.read(text)
         windows.next()
         run(embedder).copyInto(into)
@@ -131,11 +134,27 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
         return into.scale()
     }
 
-    @Synchronized override fun close() = engine.close()
+    /**
+     * Tells which words of a text speak for a label, the most probable one by default. The text is classified again without each of its words,
+     * so n words take the time of n + 1 calls. Scripts without spaces are cut into pieces of one to three characters, and so are the words of a
+     * text of one or two.
+     */
+    @JvmOverloads
+    fun explain(text: String, label: String? = null): List<Span> {
+        val place = label?.let(labels::indexOf)
+        if (place == -1) throw RetvecError("WRONG_CALL", "\"$label\" is no label of this model: ${labels.joinToString(limit = 20)}.")
+        return explain(text, readLimit, maxChars, place) { read -> probabilities(read) }
+    }
+
+    @Synchronized override fun close() {
+        engine?.close()
+        engine = null
+    }
 
     private fun run(signature: Signature): FloatArray {
         windows.copyInto(signature.input)
-        engine.run(signature.name, signature.inputs, signature.outputs)
+        val opened = engine ?: throw RetvecError("CLOSED", "The classifier is closed.")
+        opened.run(signature.name, signature.inputs, signature.outputs)
         return signature.result
     }
 }
@@ -177,24 +196,24 @@ private class LiteRt(model: ByteBuffer) : Engine {
 private fun readMetadata(model: ByteBuffer): JSONObject = try {
     val file = ByteArray(model.capacity()).also { model.duplicate().get(it) }
     val bytes = ByteBuffer.wrap(file).order(LITTLE_ENDIAN)
-    expect(bytes.getInt(4) == 0x334C4654) { "The file is not a .tflite model." }
+    expect(bytes.getInt(4) == 0x334C4654, "RVL_NOT_RETVEC") { "The file is not a .tflite model." }
     // Standard TFLite metadata: a zip after the model; the directory at its end says where it starts.
     val start = bytes.getInt(bytes.getInt(file.size - 6) + 42)
     val zip = ZipInputStream(file.inputStream(start, file.size - start))
     val json = JSONObject(String(zip.apply { while (nextEntry.name != "retvec_lite.json") continue }.readBytes()))
-    expect(json.getString("format") == "retvec-lite") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
+    expect(json.getString("format") == "retvec-lite", "RVL_NOT_RETVEC") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
     val version = json.getInt("contract_version")
-    expect(version in 1..3) { "The model follows contract version $version, this class 1 to 3. Use both from one release." }
+    expect(version in 1..3, "RVL_VERSION") { "The model follows contract version $version, this class 1 to 3. Use both from one release." }
     check(json.getJSONArray("labels").length() > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
     val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
     val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")
-    expect(isSame) { "The model was changed after its export: its SHA-256 differs. Export it again." }
+    expect(isSame, "RVL_CHANGED") { "The model was changed after its export: its SHA-256 differs. Export it again." }
     json
 } catch (error: Exception) {
     val message = "The file (${model.capacity()} bytes) has no readable metadata: it is cut short or from another tool."
-    throw error as? UnsupportedModelException ?: UnsupportedModelException(message, error)
+    throw error as? RetvecError ?: RetvecError("RVL_DAMAGED", message, error)
 }
 
-private inline fun expect(condition: Boolean, message: () -> String) {
-    if (!condition) throw UnsupportedModelException(message())
+private inline fun expect(condition: Boolean, code: String, message: () -> String) {
+    if (!condition) throw RetvecError(code, message())
 }

@@ -2,6 +2,7 @@ package org.retveclite
 
 import org.json.JSONArray
 import org.junit.Assert.assertEquals
+import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Test
 import java.io.File
@@ -36,7 +37,8 @@ class ExplainTest {
     @Test
     fun weightsAreHowMuchTheLogProbabilityFalls() {
         // The fake answers 1, 2, 3, 4 to the first, second, third and fourth text.
-        val spans = pretend(FakeEngine()).explain("wake me up", 0)
+        val classifier = pretend(FakeEngine())
+        val spans = classifier.explain("wake me up", classifier.labels[0])
         assertEquals(listOf(0 to 4, 5 to 7, 8 to 10), spans.map { it.start to it.end })
         for ((index, span) in spans.withIndex()) assertEquals(-ln(index + 2f), span.weight, 1e-6f)
     }
@@ -54,7 +56,13 @@ class ExplainTest {
     @Test
     fun spansAreThoseOfTheTextAsItIsGiven() {
         val text = "<b>wake</b>   m&#101; up"
-        assertEquals(listOf("<b>wake</b>", "m&#101;", "up"), pretend(FakeEngine()).explain(text, 0).map { text.substring(it.start, it.end) })
+        assertEquals(listOf("<b>wake</b>", "m&#101;", "up"), pretend(FakeEngine()).explain(text).map { text.substring(it.start, it.end) })
+    }
+
+    @Test
+    fun anUnknownLabelIsNotExplained() {
+        val problem = assertThrows(RetvecError::class.java) { pretend(FakeEngine()).explain("wake me up", "no such label") }
+        assertEquals("WRONG_CALL", problem.code)
     }
 
     @Test
@@ -65,8 +73,8 @@ class ExplainTest {
             assertTrue(song.substring(strongest.start, strongest.end) in listOf("play", "jazz"))
             val text = "Where is my parcel?"
             for (label in classifier.labels.indices) {
-                val expected = ln(classifier.classify(text)[label]) - ln(classifier.classify("Where is my")[label])
-                assertEquals(classifier.labels[label], expected, classifier.explain(text, label).last().weight, 1e-4f)
+                val expected = ln(classifier.probabilities(text)[label]) - ln(classifier.probabilities("Where is my")[label])
+                assertEquals(classifier.labels[label], expected, classifier.explain(text, classifier.labels[label]).last().weight, 1e-4f)
             }
         }
     }

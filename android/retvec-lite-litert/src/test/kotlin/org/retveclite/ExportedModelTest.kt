@@ -48,7 +48,7 @@ class ExportedModelTest {
         TextClassifier(ModelFile.file.readBytes().let(ModelFile::buffer), ::TensorFlowLite).use { classifier ->
             for (case in golden.cases + golden.long) {
                 val text = case.text ?: continue
-                assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.classify(text), golden.tolerance)
+                assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.probabilities(text), golden.tolerance)
             }
         }
     }
@@ -61,7 +61,7 @@ class ExportedModelTest {
             TextClassifier(file, ::TensorFlowLite).use { classifier ->
                 for (case in (golden.cases + golden.long).filter { it.text != null }) {
                     val expected = case.probabilities(golden.recipe)
-                    assertArrayEquals("$name, ${case.name}", expected, classifier.classify(case.text!!), golden.tolerance)
+                    assertArrayEquals("$name, ${case.name}", expected, classifier.probabilities(case.text!!), golden.tolerance)
                     if (!case.hasLabel(golden.recipe)) continue
                     val labels = if (name == "several") case.labels(golden.recipe) else listOfNotNull(case.label(golden.recipe))
                     assertEquals("$name, ${case.name}", labels.toSet(), classifier.predictAll(case.text).map { it.label }.toSet())
@@ -126,7 +126,7 @@ class ExportedModelTest {
                 val full = FloatArray(classifier.labels.size)
                 val input = IntArray(maxChars) { if (it < text.length) text[it].code else 0 }
                 engine.run("classify", mapOf("codepoints" to arrayOf(input)), mapOf("probabilities" to arrayOf(full)))
-                assertArrayEquals("$words words", full, classifier.classify(text), 1e-4f)
+                assertArrayEquals("$words words", full, classifier.probabilities(text), 1e-4f)
             }
         }
     }
@@ -134,7 +134,7 @@ class ExportedModelTest {
     @Test
     fun typosDoNotChangeTheLabel() {
         TextClassifier(ModelFile.buffer(ModelFile.bytes), ::TensorFlowLite).use { classifier ->
-            fun label(text: String) = classifier.classify(text).let { all -> classifier.labels[all.indices.maxByOrNull { all[it] }!!] }
+            fun label(text: String) = classifier.probabilities(text).let { all -> classifier.labels[all.indices.maxByOrNull { all[it] }!!] }
             assertEquals("music", label("play some jazz"))
             assertEquals("music", label("plya smoe jzaz"))
             assertEquals("one_time_code", label("Your verification code is 482913"))

@@ -42,54 +42,54 @@ class TextClassifierTest {
         assertEquals(version > 2, texts.any { it.name.endsWith(", condensed") })
         val classifier = single(engine, version)
         for (case in texts) {
-            classifier.classify(case.text!!)
+            classifier.probabilities(case.text!!)
             assertArrayEquals(case.name, case.codePoints.copyOf(maxChars), engine.input)
         }
     }
 
     @Test
     fun anEmojiIsOneCodePointAndUnpairedSurrogatesStay() {
-        single(engine).classify("a\uD83D\uDE00b\uD800c\uDC00\uD800")
+        single(engine).probabilities("a\uD83D\uDE00b\uD800c\uDC00\uD800")
         assertArrayEquals(intArrayOf(0x61, 0x1F600, 0x62, 0xD800, 0x63, 0xDC00, 0xD800, 0), engine.input.copyOf(8))
     }
 
     @Test
     fun decomposedTextIsComposed() {
         val classifier = single(engine)
-        classifier.classify("ngu\u031Bo\u031B\u0300i cafe\u0301")
+        classifier.probabilities("ngu\u031Bo\u031B\u0300i cafe\u0301")
         assertArrayEquals("người café".codePoints().toArray().copyOf(maxChars), engine.input)
-        classifier.classify("e\u0301".repeat(maxChars))
+        classifier.probabilities("e\u0301".repeat(maxChars))
         assertArrayEquals(IntArray(maxChars) { 0xE9 }, engine.input)
-        classifier.classify("a".repeat(classifier.readLimit - 1) + "e\u0301")
+        classifier.probabilities("a".repeat(classifier.readLimit - 1) + "e\u0301")
         assertArrayEquals("the accent is not read", IntArray(maxChars) { if (it == maxChars - 1) 'e'.code else 'a'.code }, engine.input)
     }
 
     @Test
     fun aTextOfVersion3IsCondensed() {
-        single(engine, version = 3).classify(" f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now cafe\u0301 \uD83D")
+        single(engine, version = 3).probabilities(" f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now cafe\u0301 \uD83D")
         assertArrayEquals("free money! now caf\u00e9 \uFFFD".codePoints().toArray().copyOf(maxChars), engine.input)
     }
 
     @Test
     fun aShortTextClearsALongerOne() {
         val classifier = single(engine, version = 3)
-        classifier.classify("a long text with many words")
-        classifier.classify("hi")
+        classifier.probabilities("a long text with many words")
+        classifier.probabilities("hi")
         assertArrayEquals(intArrayOf(0x68, 0x69).copyOf(maxChars), engine.input)
-        classifier.classify("")
+        classifier.probabilities("")
         assertArrayEquals(IntArray(maxChars), engine.input)
     }
 
     @Test
     fun aFileThatListsNoSignaturesHasOnlyClassify() {
-        single(engine).classify("hi")
+        single(engine).probabilities("hi")
         assertEquals(listOf("classify"), engine.runs)
         assertEquals(maxChars, engine.input.size)
     }
 
     @Test
     fun theShortestSignatureThatHoldsTheTextRuns() {
-        fun runs(text: String, slots: Int) = FakeEngine(slots).also { withSignatures(it).classify(text) }.runs
+        fun runs(text: String, slots: Int) = FakeEngine(slots).also { withSignatures(it).probabilities(text) }.runs
 
         assertEquals(listOf("classify_2"), runs("ten chars.", slots = 2))
         assertEquals(listOf("classify_2", "classify_4"), runs("\u4E00\u4E8C\u4E09", slots = 3))
@@ -105,7 +105,7 @@ class TextClassifierTest {
 
     @Test
     fun theAnswerComesFromTheLastSignatureThatRan() {
-        assertEquals(3f, withSignatures(FakeEngine(slots = 5)).classify("\u4E00\u4E8C\u4E09\u56DB\u4E94").first())
+        assertEquals(3f, withSignatures(FakeEngine(slots = 5)).probabilities("\u4E00\u4E8C\u4E09\u56DB\u4E94").first())
     }
 
     @Test
@@ -114,11 +114,11 @@ class TextClassifierTest {
         val text = "word ".repeat(maxChars / 5) + "Where is my parcel?"
         // The fake answers 1, 1, ... to the first window and 2, 2, ... to the second.
         val expected = (1.0 * 1 + 16.0 * 2) / (1 + 16)
-        assertEquals(expected, classifier.classify(text).last().toDouble(), 1e-6)
+        assertEquals(expected, classifier.probabilities(text).last().toDouble(), 1e-6)
         assertEquals(listOf("classify", "classify"), engine.runs)
         assertTrue(String(engine.input, 0, maxChars).trimEnd('\u0000').endsWith("word Where is my parcel?"))
-        assertEquals("a shorter text after it", 3f, classifier.classify("hi").last())
-        assertEquals("version 1", 1f, single(FakeEngine(), version = 1).classify(text).last())
+        assertEquals("a shorter text after it", 3f, classifier.probabilities("hi").last())
+        assertEquals("version 1", 1f, single(FakeEngine(), version = 1).probabilities(text).last())
     }
 
     @Test
@@ -128,7 +128,7 @@ class TextClassifierTest {
         fun answer(shares: List<Double>?, characters: String): Double {
             val decision = ModelFile.json.getJSONObject("decision").put("unknown_label", JSONObject.NULL).put("characters", characters)
             val json = ModelFile.json { remove("signatures").also { put("contract_version", 3).put("decision", decision.put("shares", shares?.let(::JSONArray))) } }
-            return TextClassifier(ModelFile.with(json.toString())) { FakeEngine() }.use { it.classify(text).last().toDouble() }
+            return TextClassifier(ModelFile.with(json.toString())) { FakeEngine() }.use { it.probabilities(text).last().toDouble() }
         }
         val count = ModelFile.json.getJSONArray("labels").length()
         fun expected(share: Double): Double {
@@ -160,7 +160,7 @@ class TextClassifierTest {
     fun aModelWithoutEmbeddingsSaysSo() {
         val classifier = single(engine)
         assertEquals(0, classifier.embeddingSize)
-        val problem = assertThrows(IllegalStateException::class.java) { classifier.embed("hi") }
+        val problem = assertThrows(RetvecError::class.java) { classifier.embed("hi") }
         assertTrue(problem.message, "--embed" in problem.message!!)
     }
 
@@ -250,9 +250,9 @@ class TextClassifierTest {
 
         fun allocated() = counter.invoke(bean, self) as Long
         repeat(20) { allocated() }
-        repeat(20) { assertSame(into, classifier.classify(texts[it % texts.size], into)) }
+        repeat(20) { assertSame(into, classifier.probabilities(texts[it % texts.size], into)) }
         val before = allocated()
-        for (round in 0 until 3_000) classifier.classify(texts[round % 3], into)
+        for (round in 0 until 3_000) classifier.probabilities(texts[round % 3], into)
         val bytes = allocated() - before
         assertTrue("3,000 calls allocated $bytes bytes.", bytes < 3_000)
     }
@@ -271,7 +271,7 @@ class TextClassifierTest {
             override fun close() = Unit
         }
         val classifier = single(slow)
-        List(8) { thread { repeat(20) { classifier.classify("hi") } } }.forEach(Thread::join)
+        List(8) { thread { repeat(20) { classifier.probabilities("hi") } } }.forEach(Thread::join)
         assertEquals(1, most)
     }
 
@@ -280,6 +280,6 @@ class TextClassifierTest {
         val classifier = single(engine)
         classifier.close()
         assertTrue(engine.isClosed)
-        assertThrows(IllegalStateException::class.java) { classifier.classify("hi") }
+        assertEquals("CLOSED", assertThrows(RetvecError::class.java) { classifier.probabilities("hi") }.code)
     }
 }

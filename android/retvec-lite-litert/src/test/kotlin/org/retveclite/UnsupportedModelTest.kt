@@ -1,5 +1,6 @@
 package org.retveclite
 
+import org.junit.Assert.assertEquals
 import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Test
@@ -9,16 +10,17 @@ import java.nio.ByteBuffer
 
 /** Files that are not whole models of this contract are refused before the runtime sees them. */
 class UnsupportedModelTest {
-    private fun refused(file: ByteBuffer, vararg parts: String) {
-        val problem = assertThrows(UnsupportedModelException::class.java) {
+    private fun refused(file: ByteBuffer, vararg parts: String, code: String = "RVL_DAMAGED") {
+        val problem = assertThrows(RetvecError::class.java) {
             TextClassifier(file) { throw AssertionError("The runtime received an unsupported model.") }
         }
+        assertEquals(code, problem.code)
         for (part in parts) assertTrue("No \"$part\" in: ${problem.message}", part in problem.message!!)
     }
 
     @Test
     fun aFileOfAnotherKind() {
-        refused(ModelFile.buffer("PNG, or whatever it may be".toByteArray()), "not a .tflite model")
+        refused(ModelFile.buffer("PNG, or whatever it may be".toByteArray()), "not a .tflite model", code = "RVL_NOT_RETVEC")
     }
 
     @Test
@@ -36,19 +38,19 @@ class UnsupportedModelTest {
 
     @Test
     fun metadataOfAnotherFormat() {
-        refused(ModelFile.with(ModelFile.json { put("format", "other") }.toString()), "format other", "not retvec-lite")
+        refused(ModelFile.with(ModelFile.json { put("format", "other") }.toString()), "format other", "not retvec-lite", code = "RVL_NOT_RETVEC")
     }
 
     @Test
     fun aNewerContract() {
         val json = ModelFile.json { put("contract_version", 4).put("model_sha256", "whatever a newer contract does with it") }
-        refused(ModelFile.with(json.toString()), "contract version 4", "1 to 3")
+        refused(ModelFile.with(json.toString()), "contract version 4", "1 to 3", code = "RVL_VERSION")
     }
 
     @Test
     fun aModelWithAChangedWeight() {
         val changed = ModelFile.model.clone().also { it[it.size / 2] = (it[it.size / 2] + 1).toByte() }
-        refused(ModelFile.with(ModelFile.json.toString(), changed), "SHA-256", "changed")
+        refused(ModelFile.with(ModelFile.json.toString(), changed), "SHA-256", "changed", code = "RVL_CHANGED")
     }
 
     @Test
@@ -70,7 +72,9 @@ class UnsupportedModelTest {
     }
 
     @Test
-    fun aMissingFileIsAnOrdinaryIoException() {
-        assertThrows(IOException::class.java) { TextClassifier(File("no/such/model.tflite")) }
+    fun aMissingFile() {
+        val problem = assertThrows(RetvecError::class.java) { TextClassifier(File("no/such/model.tflite")) }
+        assertEquals("CANNOT_LOAD", problem.code)
+        assertTrue(problem.cause is IOException)
     }
 }

@@ -1,7 +1,5 @@
 package org.retveclite
 
-import java.io.IOException
-
 /**
  * The label of a text, null if it belongs to none, and the probability of the most probable label; and where a [Memory] answered, the
  * [taught] text by which it did.
@@ -16,5 +14,11 @@ data class Prediction @JvmOverloads constructor(val label: String?, val probabil
  */
 class Span(val start: Int, val end: Int, val weight: Float)
 
-/** The file is damaged, was not exported by retvec-lite, or follows another contract version. The message says which. */
-class UnsupportedModelException(message: String, cause: Throwable? = null) : IOException(message, cause)
+/**
+ * The one exception of this library: its message says what is wrong and how to fix it, and its [code] does for programs.
+ *
+ * Codes are the names of engine/retvec_lite.h, such as `RVL_DAMAGED`, and: `NO_ENGINE`, the native library is missing or cannot be loaded;
+ * `CANNOT_LOAD` and `CANNOT_SAVE`, a file that cannot be read or written, whose [cause] says why; `WRONG_CALL`, an argument, or a call that
+ * the model cannot answer; `CLOSED`, a call after `close`.
+ */
+class RetvecError(val code: String, message: String, cause: Throwable? = null) : RuntimeException(message, cause)

@@ -15,7 +15,7 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
     private var room = 0
 
     /** How many texts are taught. */
-    val size: Int get() = locked(NativeEngine::taught)
+    val size: Int get() = locked { NativeEngine.taught(it) }
 
     /** The taught texts, as they are kept, with their labels, in the order of teaching. */
     val texts: List<Pair<String, String>> get() = locked { engine ->
@@ -25,31 +25,30 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
     /** The taught labels that the model does not have. */
     val labels: List<String> get() = texts.map { it.second }.distinct() - classifier.labels.toSet()
 
-    /** Writes the memory to a file, whole or not at all, which every package of retvec-lite reads; throws [IOException] if it cannot. */
-    @Throws(IOException::class)
-    fun save(file: File) = locked { engine ->
-        val bytes = saved(engine).let { all -> ByteArray(all.capacity()).also { all.get(it) } }
+    /** Writes the memory to a file, whole or not at all, which every package of retvec-lite reads. */
+    @Throws(RetvecError::class)
+    fun save(file: File): Unit = withFile("CANNOT_SAVE", "$file cannot be written") {
+        val all = locked { saved(it) }
         val beside = File("${file.path}.new")
         FileOutputStream(beside).use {
-            it.write(bytes)
+            it.channel.write(all)
             it.fd.sync()
         }
-        if (!beside.renameTo(file)) {
-            beside.delete()
-            throw IOException("Cannot write $file.")
-        }
+        // On Windows, no file takes the place of another one.
+        if (beside.renameTo(file) || (file.isFile && file.delete() && beside.renameTo(file))) return@withFile
+        beside.delete()
+        throw IOException("something else has its name")
     }
 
     /**
-     * Takes what a file holds, in place of what was taught; it may have been taught to another model. Throws [IOException] for a file that is
+     * Takes what a file holds, in place of what was taught; it may have been taught to another model. Throws [RetvecError] for a file that is
      * missing, no memory, damaged or of a newer version; then nothing changes.
      */
-    @Throws(IOException::class)
+    @Throws(RetvecError::class)
     fun load(file: File) {
-        val bytes = file.readBytes()
+        val bytes = withFile("CANNOT_LOAD", "$file cannot be read") { file.readBytes() }
         val data = direct(bytes.size).apply { put(bytes) }
-        val problem = locked { engine -> changed(engine) { NativeEngine.memoryLoad(engine, data.address, bytes.size.toLong()) } }
-        if (problem != 0) throw UnsupportedModelException(NativeEngine.message(problem).decode())
+        locked { engine -> changed(engine) { NativeEngine.memoryLoad(engine, data.address, bytes.size.toLong()) } }
     }
 
     /** Forgets all texts. */
@@ -58,14 +57,14 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
         Unit
     }
 
-    internal fun teach(engine: Long, codes: Long, count: Int, label: String) {
+    internal fun teach(engine: Long, text: Long, size: Int, label: String) {
         val bytes = label.toByteArray()
         val isText = '\u0000' !in label && String(bytes) == label // unpaired surrogates are none
         val name = direct(bytes.size + 1).apply { if (isText) put(bytes) }
-        check(changed(engine) { NativeEngine.teach(engine, codes, count, name.address) })
+        changed(engine) { NativeEngine.teach(engine, text, size, name.address) }
     }
 
-    internal fun forget(engine: Long, codes: Long, count: Int) = check(changed(engine) { NativeEngine.forget(engine, codes, count) })
+    internal fun forget(engine: Long, text: Long, size: Int) = changed(engine) { NativeEngine.forget(engine, text, size) }
 
     /** Returns the taught text by which the memory gave the last answer. */
     internal fun speaker(engine: Long): String? = NativeEngine.speaker(engine).takeIf { it >= 0 }?.let { string(engine, it, 0) }
@@ -73,18 +72,18 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
     private fun string(engine: Long, number: Int, isLabel: Int) = NativeEngine.taughtText(engine, number, isLabel).decode()
 
     private fun saved(engine: Long): ByteBuffer {
-        check(changed(engine) { 0 })
+        changed(engine) { 0 }
         val bytes = direct(NativeEngine.memorySave(engine, 0, 0).toInt())
         NativeEngine.memorySave(engine, bytes.address, bytes.capacity().toLong())
         return bytes
     }
 
-    /** Changes an open memory; where it has no room, a larger one, as long as there is. Returns the problem. */
-    private fun changed(engine: Long, change: () -> Int): Int {
+    /** Changes an open memory; where it has no room, a larger one, as long as there is. Throws what goes wrong. */
+    private fun changed(engine: Long, change: () -> Int) {
         var problem = if (block == null) grow(engine) else 0
         if (problem == 0) problem = change()
         while (problem == FULL && grow(engine) == 0) problem = change()
-        return problem
+        checkProblem(problem)
     }
 
     /** Opens a larger block with the same texts; returns the problem. */
@@ -103,11 +102,8 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
 
     private fun <T> locked(body: (Long) -> T): T = synchronized(classifier) { body(classifier.opened) }
 
-    private fun check(problem: Int) = require(problem == 0) { NativeEngine.message(problem).decode() }
-
     private companion object {
-        /** RVL_FULL of engine/retvec_lite.h. */
-        const val FULL = 12
+        val FULL = CODES.indexOf("RVL_FULL")
 
         /** Texts for which the first block has room, on average. */
         const val FEW = 64

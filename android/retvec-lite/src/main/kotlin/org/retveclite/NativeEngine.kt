@@ -1,12 +1,16 @@
 package org.retveclite
 
+import java.io.File
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 
 /** The functions of engine/android/jni.c. A [Long] is an address; results are written to addresses too. */
 internal object NativeEngine {
-    init {
-        System.loadLibrary("retvec_lite")
+    private val problem: Throwable? = runCatching { loadLibrary() }.exceptionOrNull()
+
+    /** Throws [RetvecError] where the native library is missing: call it before any other function. */
+    fun start() {
+        if (problem != null) throw RetvecError("NO_ENGINE", "The native library cannot be loaded: ${problem.message}", problem)
     }
 
     @JvmStatic external fun address(buffer: ByteBuffer): Long
@@ -15,22 +19,57 @@ internal object NativeEngine {
     @JvmStatic external fun open(file: Long, size: Long, words: Int, block: Long, bytes: Long, result: Long): Int
     @JvmStatic external fun labels(engine: Long): Int
     @JvmStatic external fun label(engine: Long, label: Int): ByteBuffer
+    @JvmStatic external fun metadata(engine: Long): ByteBuffer
     @JvmStatic external fun readLimit(engine: Long): Int
     @JvmStatic external fun dimension(engine: Long): Int
-    @JvmStatic external fun probabilities(engine: Long, codes: Long, count: Int, result: Long)
-    @JvmStatic external fun classify(engine: Long, codes: Long, count: Int, answers: Long, most: Int): Int
-    @JvmStatic external fun explain(engine: Long, codes: Long, count: Int, label: Int, spans: Long, most: Int): Int
-    @JvmStatic external fun embed(engine: Long, codes: Long, count: Int, result: Long)
+    @JvmStatic external fun probabilities(engine: Long, text: Long, bytes: Int, result: Long)
+    @JvmStatic external fun classify(engine: Long, text: Long, bytes: Int, answers: Long, most: Int): Int
+    @JvmStatic external fun explain(engine: Long, text: Long, bytes: Int, label: Int, spans: Long, most: Int): Int
+    @JvmStatic external fun embed(engine: Long, text: Long, bytes: Int, result: Long)
     @JvmStatic external fun memorySize(engine: Long, texts: Int): Long
     @JvmStatic external fun memoryOpen(engine: Long, block: Long, bytes: Long): Int
-    @JvmStatic external fun teach(engine: Long, codes: Long, count: Int, label: Long): Int
-    @JvmStatic external fun forget(engine: Long, codes: Long, count: Int): Int
+    @JvmStatic external fun teach(engine: Long, text: Long, bytes: Int, label: Long): Int
+    @JvmStatic external fun forget(engine: Long, text: Long, bytes: Int): Int
     @JvmStatic external fun taught(engine: Long): Int
     @JvmStatic external fun taughtText(engine: Long, number: Int, isLabel: Int): ByteBuffer
     @JvmStatic external fun speaker(engine: Long): Int
     @JvmStatic external fun memorySave(engine: Long, out: Long, most: Long): Long
     @JvmStatic external fun memoryLoad(engine: Long, data: Long, size: Long): Int
 }
+
+/** Loads the library that the .jar holds for this machine; on Android and where it holds none, the one that the system finds. */
+private fun loadLibrary() {
+    val system = System.getProperty("os.name").orEmpty().lowercase()
+    val name = if (system.startsWith("mac")) "macos" else if (system.startsWith("windows")) "windows" else "linux"
+    val processor = System.getProperty("os.arch").orEmpty().replace("amd64", "x86_64").replace("arm64", "aarch64")
+    val library = System.mapLibraryName("retvec_lite")
+    val packed = NativeEngine::class.java.getResourceAsStream("native/$name-$processor/$library")
+        ?: return System.loadLibrary("retvec_lite")
+    val folder = File(System.getProperty("java.io.tmpdir").orEmpty())
+    // Windows cannot delete a library that is in use: delete those that earlier programs left.
+    val dayAgo = System.currentTimeMillis() - 86_400_000
+    folder.listFiles { file -> file.name.startsWith(PREFIX) && file.lastModified() < dayAgo }?.forEach { it.delete() }
+    val file = File.createTempFile(PREFIX, library, folder)
+    try {
+        packed.use { from -> file.outputStream().use { from.copyTo(it) } }
+        System.load(file.path)
+    } finally {
+        file.delete()
+    }
+}
+
+private const val PREFIX = "retvec-lite-engine-"
+
+/** Throws what the engine says is wrong, if anything. */
+internal fun checkProblem(problem: Int) {
+    if (problem != 0) throw RetvecError(CODES.getOrElse(problem) { "RVL_$problem" }, NativeEngine.message(problem).decode())
+}
+
+/** The names of problems in engine/retvec_lite.h, by their numbers. */
+internal val CODES = (
+    "RVL_OK RVL_NOT_RETVEC RVL_VERSION RVL_TRUNCATED RVL_CHANGED RVL_DAMAGED RVL_BLOCK_SIZE RVL_ALIGNMENT RVL_UNTEACHABLE RVL_NO_MEMORY " +
+        "RVL_NO_TEXT RVL_LABEL RVL_FULL RVL_NOT_TAUGHT RVL_NOT_A_MEMORY RVL_MEMORY_VERSION RVL_MEMORY_DAMAGED"
+    ).split(" ")
 
 /** The engine wants files and blocks at such multiples. */
 private const val ALIGN = 16
@@ -54,3 +93,23 @@ internal fun ByteBuffer.alignedOrCopy(): ByteBuffer {
 
 /** Reads UTF-8. */
 internal fun ByteBuffer.decode(): String = Charsets.UTF_8.decode(this).toString()
+
+/** Calls [take] with each code point of a text up to [end], and where it is; an unpaired surrogate is U+FFFD. */
+internal inline fun CharSequence.forEachPoint(end: Int, take: (point: Int, at: Int) -> Unit) {
+    var at = 0
+    while (at < end) {
+        val point = Character.codePointAt(this, at)
+        take(if (point in 0xD800..0xDFFF) 0xFFFD else point, at)
+        at += Character.charCount(point)
+    }
+}
+
+/** How many bytes of UTF-8 a code point has. */
+internal fun bytesOf(point: Int): Int = if (point < 0x80) 1 else if (point < 0x800) 2 else if (point < 0x10000) 3 else 4
+
+/** Writes a code point as UTF-8. */
+internal fun ByteBuffer.putPoint(point: Int) {
+    val more = bytesOf(point) - 1
+    put((if (more == 0) point else (0xFF00 shr more + 1 and 0xFF) or (point shr 6 * more)).toByte())
+    for (left in more - 1 downTo 0) put((0x80 or (point shr 6 * left and 0x3F)).toByte())
+}

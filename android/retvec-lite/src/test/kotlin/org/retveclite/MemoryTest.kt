@@ -13,7 +13,6 @@ import org.junit.Rule
 import org.junit.Test
 import org.junit.rules.TemporaryFolder
 import java.io.File
-import java.io.IOException
 
 /** Compares what the engine answers after it was taught with golden/taught.json. */
 class MemoryTest {
@@ -99,7 +98,7 @@ class MemoryTest {
     @Test
     fun nothingChangesWhereSomethingIsWrong() = with("rejecting") { classifier ->
         classifier.memory.load(file)
-        fun message(call: () -> Unit) = assertThrows(IllegalArgumentException::class.java, call).message!!
+        fun message(call: () -> Unit) = assertThrows(RetvecError::class.java, call).message!!
         for (label in listOf("", "\u0000", "pets\u0000", "a\nb", "\uD800", "x".repeat(256))) {
             assertTrue(message { classifier.teach("feed the cat", label) }.startsWith("This is no label"))
         }
@@ -109,11 +108,13 @@ class MemoryTest {
         val other = File(folder.root, "other.memory")
         for (end in bytes.indices step 7) {
             other.writeBytes(bytes.copyOf(end))
-            assertThrows(UnsupportedModelException::class.java) { classifier.memory.load(other) }
+            assertThrows(RetvecError::class.java) { classifier.memory.load(other) }
         }
         assertTrue(other.delete())
-        assertThrows(IOException::class.java) { classifier.memory.load(other) }
-        assertThrows(IOException::class.java) { classifier.memory.save(File(folder.root, "missing/other.memory")) }
+        fun code(call: () -> Unit) = assertThrows(RetvecError::class.java, call).code
+        assertEquals("CANNOT_LOAD", code { classifier.memory.load(other) })
+        assertEquals("CANNOT_SAVE", code { classifier.memory.save(File(folder.root, "missing/other.memory")) })
+        assertEquals("RVL_NOT_TAUGHT", code { classifier.forget("never taught") })
         assertEquals(pairs("kept"), classifier.memory.texts)
     }
 
@@ -121,16 +122,16 @@ class MemoryTest {
     fun aFileThatCannotBeReplacedStays() = with("plain") { classifier ->
         classifier.memory.load(file)
         val taken = folder.newFolder("taken").also { File(it, "in it").createNewFile() }
-        assertThrows(IOException::class.java) { classifier.memory.save(taken) }
+        assertEquals("CANNOT_SAVE", assertThrows(RetvecError::class.java) { classifier.memory.save(taken) }.code)
         assertTrue(taken.isDirectory)
         assertFalse(File("${taken.path}.new").exists())
     }
 
     @Test
     fun aModelWithSeveralLabelsCannotBeTaught() = with("several") { classifier ->
-        val problem = assertThrows(IllegalArgumentException::class.java) { classifier.teach("a text", "label") }
+        val problem = assertThrows(RetvecError::class.java) { classifier.teach("a text", "label") }
         assertTrue(problem.message!!.startsWith("This classifier cannot be taught"))
         assertEquals(0, classifier.memory.size)
-        assertThrows(UnsupportedModelException::class.java) { classifier.memory.load(file) }
+        assertThrows(RetvecError::class.java) { classifier.memory.load(file) }
     }
 }

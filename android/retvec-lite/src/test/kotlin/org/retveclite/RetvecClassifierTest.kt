@@ -1,5 +1,6 @@
 package org.retveclite
 
+import org.json.JSONObject
 import org.junit.Assert.assertArrayEquals
 import org.junit.Assert.assertEquals
 import org.junit.Assert.assertThrows
@@ -32,7 +33,7 @@ class RetvecClassifierTest {
             assertTrue(cases.size > 80)
             for (case in cases) {
                 val expected = case.probabilities(golden.recipe)
-                assertArrayEquals("$name, ${case.name}", expected, classifier.classify(case.text!!), golden.tolerance)
+                assertArrayEquals("$name, ${case.name}", expected, classifier.probabilities(case.text!!), golden.tolerance)
             }
         }
     }
@@ -49,8 +50,8 @@ class RetvecClassifierTest {
                 assertEquals("$name, ${case.name}", expected, classifier.predict(case.text!!).label)
                 assertEquals("$name, ${case.name}", listOfNotNull(expected), classifier.predictAll(case.text).map { it.label })
                 val always = classifier.predict(case.text, reject = false)
-                assertEquals(classifier.classify(case.text).max(), always.probability, 0f)
-                assertEquals(classifier.labels[classifier.classify(case.text).let { all -> all.indices.maxByOrNull { all[it] }!! }], always.label)
+                assertEquals(classifier.probabilities(case.text).max(), always.probability, 0f)
+                assertEquals(classifier.labels[classifier.probabilities(case.text).let { all -> all.indices.maxByOrNull { all[it] }!! }], always.label)
             }
         }
     }
@@ -79,11 +80,11 @@ class RetvecClassifierTest {
             "?" to listOf("?"),
         )
         for ((text, words) in parts) {
-            val whole = classifier.classify(text)[1]
-            val spans = classifier.explain(text, label = 1)
+            val whole = classifier.probabilities(text)[1]
+            val spans = classifier.explain(text, label = classifier.labels[1])
             assertEquals(words, spans.map { text.substring(it.start, it.end) })
             for (span in spans) {
-                val without = classifier.classify(text.take(span.start).trimEnd() + " " + text.drop(span.end).trimStart())[1]
+                val without = classifier.probabilities(text.take(span.start).trimEnd() + " " + text.drop(span.end).trimStart())[1]
                 assertEquals(text, ln(whole) - ln(without), span.weight, 1e-5f)
             }
         }
@@ -100,42 +101,68 @@ class RetvecClassifierTest {
     }
 
     @Test
-    fun textsAreComposedAndCutWhereReadingEnds() = RetvecClassifier(file("plain")).use { classifier ->
-        assertArrayEquals(classifier.classify("\u00FCber"), classifier.classify("u\u0308ber"), 0f)
-        val filler = "parcel ".repeat(classifier.readLimit / 7 + 1).take(classifier.readLimit)
-        assertArrayEquals(classifier.classify(filler), classifier.classify("$filler cancel"), 0f)
-        assertArrayEquals(classifier.classify("\uFFFD"), classifier.classify("\uD83D"), 0f)
+    fun textsAreReadAsTheyAreGivenAndCutWhereReadingEnds() = listOf(2, 3).forEach { version ->
+        RetvecClassifier(ofVersion(version, file("plain").readBytes())).use { classifier ->
+            assertArrayEquals(classifier.probabilities("\u00FCber"), classifier.probabilities("u\u0308ber"), 0f)
+            assertArrayEquals(classifier.embed("\u00FCber"), classifier.embed("u\u0308ber"), 0f)
+            val filler = "parcel ".repeat(classifier.readLimit / 7 + 1).take(classifier.readLimit)
+            assertArrayEquals(classifier.probabilities(filler), classifier.probabilities("$filler cancel"), 0f)
+            assertArrayEquals(classifier.probabilities("\uFFFD x"), classifier.probabilities("\uD83D x"), 0f)
+            val text = "u\u0308ber \uD83D\uDE00\u0301 \u1100\u1161\u11A8 \uDC00 e\u0301a\u0300 \u0958"
+            assertEquals(text.split(" "), classifier.explain(text).map { text.substring(it.start, it.end) })
+        }
     }
 
-    /** A file as one that follows version 3 of the contract, under a right checksum. */
-    private fun asVersion3(bytes: ByteArray): ByteBuffer {
+    /** A file as one that follows a version of the contract, under a right checksum. */
+    private fun ofVersion(version: Int, bytes: ByteArray): ByteBuffer {
         val file = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
         val settings = List(file.getInt(20)) { 64 + 16 * it }.first { file.getInt(it) == 1 }
-        file.putInt(file.getInt(settings + 4), 3).putLong(24, 0)
+        file.putInt(file.getInt(settings + 4), version).putLong(24, 0)
         return file.putLong(24, (0 until bytes.size / 4).sumOf { file.getInt(4 * it).toUInt().toLong() * (2 * it + 1) })
     }
 
     @Test
-    fun textsAreCondensedFromVersion3On() = RetvecClassifier(asVersion3(file("plain").readBytes())).use { classifier ->
+    fun textsAreCondensedFromVersion3On() = RetvecClassifier(file("plain")).use { classifier ->
         val padded = " <b>${"\u200B".repeat(classifier.readLimit)}w - h - e - r - e</b>  %69s&#32;it${"?".repeat(600_000)}"
-        assertArrayEquals(classifier.classify("where is it?"), classifier.classify(padded), 0f)
+        assertArrayEquals(classifier.probabilities("where is it?"), classifier.probabilities(padded), 0f)
         assertArrayEquals(classifier.embed("where is it?"), classifier.embed(padded), 0f)
         assertEquals(classifier.predict("where is it?"), classifier.predict(padded))
         val text = "<b>u\u0308ber</b> &#117;ns da"
         assertEquals(text.split(" "), classifier.explain(text).map { text.substring(it.start, it.end) })
-        assertArrayEquals(classifier.classify("\u00FCber uns da"), classifier.classify(text), 0f)
+        assertArrayEquals(classifier.probabilities("\u00FCber uns da"), classifier.probabilities(text), 0f)
+        val most = 1 shl 20
+        for (unit in listOf("a", "\u4E00", "\uD83D\uDE00")) classifier.probabilities(unit.repeat(most / unit.length - 1) + "x\uD83D\uDE00")
+        assertEquals(classifier.readLimit, classifier.explain("a".repeat(most - 1) + "\uD83D\uDE00").last().end)
+    }
+
+    @Test
+    fun theFileSaysWhatItIs() = RetvecClassifier(file("plain")).use { classifier ->
+        assertEquals(classifier.labels, JSONObject(classifier.metadata).getJSONArray("labels").let { List(it.length(), it::getString) })
+        assertEquals(classifier.predict("my parcel"), classifier.predictMany(listOf("cancel it", "my parcel"))[1])
+    }
+
+    @Test
+    fun codesAreNamedAsInTheHeader() {
+        val header = File("../../engine/retvec_lite.h").readText()
+        val names = Regex("RVL_\\w+").findAll(header.substringAfter("RVL_OK = 0").substringBefore("};")).map { it.value }.toSet()
+        assertEquals(listOf("RVL_OK") + names, CODES)
     }
 
     @Test
     fun damagedFilesAreRefusedWithASentence() {
         val bytes = file("plain").readBytes()
-        fun message(content: ByteArray): String =
-            assertThrows(UnsupportedModelException::class.java) { RetvecClassifier(ByteBuffer.wrap(content)) }.message!!
-        assertTrue(message(ByteArray(0)).contains("not a .retvec"))
-        assertTrue(message("not a model at all".toByteArray()).contains("not a .retvec"))
-        assertTrue(message(bytes.copyOf(bytes.size / 2)).contains("not as long as it says"))
+        fun refused(code: String, part: String, content: ByteArray) {
+            val problem = assertThrows(RetvecError::class.java) { RetvecClassifier(ByteBuffer.wrap(content)) }
+            assertEquals(code, problem.code)
+            assertTrue(problem.message!!.contains(part))
+        }
+        refused("RVL_NOT_RETVEC", "not a .retvec", ByteArray(0))
+        refused("RVL_NOT_RETVEC", "not a .retvec", "not a model at all".toByteArray())
+        refused("RVL_TRUNCATED", "not as long as it says", bytes.copyOf(bytes.size / 2))
         bytes[bytes.size - 100] = (bytes[bytes.size - 100] + 1).toByte()
-        assertTrue(message(bytes).contains("changed after its export"))
+        refused("RVL_CHANGED", "changed after its export", bytes)
+        val missing = assertThrows(RetvecError::class.java) { RetvecClassifier(File("no/such.retvec")) }
+        assertEquals("CANNOT_LOAD", missing.code)
     }
 
     @Test
@@ -143,9 +170,9 @@ class RetvecClassifierTest {
         val bytes = file("plain").readBytes()
         val shifted = ByteBuffer.allocateDirect(bytes.size + 4).apply { position(4) }.slice().put(bytes)
         RetvecClassifier(shifted as ByteBuffer).use { classifier ->
-            val expected = classifier.classify("where is my parcel")
+            val expected = classifier.probabilities("where is my parcel")
             val threads = List(4) { Thread { repeat(200) { classifier.predict("other words $it") } } }.onEach(Thread::start)
-            repeat(200) { assertArrayEquals(expected, classifier.classify("where is my parcel"), 0f) }
+            repeat(200) { assertArrayEquals(expected, classifier.probabilities("where is my parcel"), 0f) }
             threads.forEach(Thread::join)
         }
     }
@@ -153,6 +180,11 @@ class RetvecClassifierTest {
     @Test
     fun aClosedClassifierSaysSo() {
         val classifier = RetvecClassifier(file("plain")).apply { close() }
-        assertEquals("The classifier is closed.", assertThrows(IllegalStateException::class.java) { classifier.predict("a") }.message)
+        assertEquals("CLOSED", assertThrows(RetvecError::class.java) { classifier.predict("a") }.code)
+    }
+
+    @Test
+    fun onlyWhatTheModelKnowsIsAsked() = RetvecClassifier(file("several")).use { classifier ->
+        assertEquals("WRONG_CALL", assertThrows(RetvecError::class.java) { classifier.explain("a", "no such label") }.code)
     }
 }

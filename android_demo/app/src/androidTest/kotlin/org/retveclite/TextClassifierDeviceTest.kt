@@ -6,7 +6,6 @@ import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Test
 import java.io.File
-import java.io.IOException
 
 /** Compares the model in the assets, on LiteRT, with the golden probabilities from Python. */
 class TextClassifierDeviceTest {
@@ -19,7 +18,7 @@ class TextClassifierDeviceTest {
             assertEquals(golden.labels, classifier.labels)
             for (case in golden.cases) {
                 val text = case.text ?: continue
-                assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.classify(text), golden.tolerance)
+                assertArrayEquals(case.name, case.probabilities(golden.recipe), classifier.probabilities(text), golden.tolerance)
             }
         }
     }
@@ -29,20 +28,20 @@ class TextClassifierDeviceTest {
         val file = File(context.cacheDir, "model.tflite")
         context.assets.open("classifier.tflite").use { asset -> file.outputStream().use { asset.copyTo(it) } }
         val text = "Where is my parcel?"
-        val expected = TextClassifier(context).use { it.classify(text) }
-        assertArrayEquals(expected, TextClassifier(file).use { it.classify(text) }, 0f)
+        val expected = TextClassifier(context).use { it.probabilities(text) }
+        assertArrayEquals(expected, TextClassifier(file).use { it.probabilities(text) }, 0f)
         assertTrue(file.delete())
     }
 
     @Test
-    fun aMissingAssetIsAnIoException() {
-        assertThrows(IOException::class.java) { TextClassifier(context, "nothing.tflite") }
+    fun aMissingAsset() {
+        assertEquals("CANNOT_LOAD", assertThrows(RetvecError::class.java) { TextClassifier(context, "nothing.tflite") }.code)
     }
 
     @Test
     fun aClosedClassifierRunsNothing() {
         val classifier = TextClassifier(context)
         classifier.close()
-        assertThrows(IllegalStateException::class.java) { classifier.classify("hi") }
+        assertThrows(RetvecError::class.java) { classifier.probabilities("hi") }
     }
 }

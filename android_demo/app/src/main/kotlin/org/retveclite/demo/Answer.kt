@@ -1,14 +1,14 @@
 package org.retveclite.demo
 
+import android.content.Context
 import org.retveclite.Span
 import org.retveclite.TextClassifier
-import org.retveclite.explain
 import java.text.NumberFormat
 import java.util.Locale
 
 /**
- * The probabilities of a text, which of the labels it has (by index, most probable first), how long the model took, and how much
- * each of its words speaks for the most probable label.
+ * The probabilities of a text, which of the labels it has (by index, most probable first), how long the model took and how large it is,
+ * and how much each of its words speaks for the most probable label.
  */
 class Answer(
     val text: String,
@@ -17,6 +17,7 @@ class Answer(
     val chosen: List<Int>,
     val nanos: Long,
     val words: List<Span>,
+    val modelBytes: Long,
 ) {
     /** Whether the text belongs to none of the labels. */
     val isUnknown: Boolean get() = chosen.isEmpty()
@@ -27,13 +28,21 @@ class Answer(
     val millis: Double get() = nanos / 1e6
 }
 
-/** Classifies on the calling thread and measures the time of that, then explains the label. */
-fun TextClassifier.answer(text: String): Answer {
-    val probabilities = FloatArray(labels.size)
-    val start = System.nanoTime()
-    classify(text, probabilities)
-    val nanos = System.nanoTime() - start
-    return Answer(text, labels, probabilities, answers(text, probabilities), nanos, explain(text))
+/** A model in the assets. Measures the time of the probabilities, then explains the label. */
+class AssetModel(context: Context, asset: String) : DemoModel.Model {
+    private val classifier = TextClassifier(context, asset)
+    private val bytes = context.assets.openFd(asset).use { it.length }
+    private val probabilities = FloatArray(classifier.labels.size)
+
+    override fun answer(text: String): Answer {
+        val start = System.nanoTime()
+        classifier.probabilities(text, probabilities)
+        val nanos = System.nanoTime() - start
+        val chosen = classifier.answers(text, probabilities)
+        return Answer(text, classifier.labels, probabilities.clone(), chosen, nanos, classifier.explain(text), bytes)
+    }
+
+    override fun close() = classifier.close()
 }
 
 /** Returns a label for people: "one_time_code" becomes "one time code". */

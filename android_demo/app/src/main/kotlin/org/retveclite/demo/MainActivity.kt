@@ -12,31 +12,15 @@ import android.view.ViewGroup
 import android.widget.EditText
 import android.widget.SeekBar
 import android.widget.TextView
-import org.retveclite.TextClassifier
 import java.util.Locale
 import java.util.concurrent.Executor
-import java.util.concurrent.Executors
+import java.util.concurrent.ScheduledThreadPoolExecutor
 import java.util.concurrent.TimeUnit
 
 /** Shows the label of a message, or its language, and how it holds while a slider adds typos. */
-class MainActivity : Activity() {
-    private val thread = Executors.newSingleThreadScheduledExecutor()
-    private val answers = LatestOnly(
-        worker = { millis, task -> thread.schedule(task, millis, TimeUnit.MILLISECONDS) },
-        main = Executor(Handler(Looper.getMainLooper())::post),
-        answer = ::classify,
-        show = ::show,
-        fail = ::fail,
-    )
-
-    /** Opened, used and closed on [thread]. */
-    private var classifier: TextClassifier? = null
-    private var opened: String? = null
-
-    /** The asset that answers; chosen on the main thread, read on [thread]. */
-    @Volatile
+class MainActivity : Activity(), DemoModel.Screen {
+    private lateinit var answers: DemoModel
     private var model = MODEL
-
     private var state = DemoState()
     private lateinit var message: EditText
     private lateinit var mistyped: TextView
@@ -60,6 +44,9 @@ class MainActivity : Activity() {
         facts = findViewById(R.id.facts) as TextView
         bars = LabelBars(findViewById(R.id.bars) as ViewGroup)
         other = findViewById(R.id.other_model) as TextView
+        @Suppress("DEPRECATION") // In API 23 alone. AndroidX keeps its ViewModels in the same way.
+        answers = lastNonConfigurationInstance as DemoModel? ?: newModel()
+        answers.showOn(this)
         model = savedInstanceState?.getString(OPENED) ?: MODEL
         state = savedInstanceState?.getStringArray(STATE)?.let(DemoState::of) ?: DemoState(getString(R.string.example))
         message.setText(state.text)
@@ -95,11 +82,25 @@ class MainActivity : Activity() {
         outState.putString(OPENED, model)
     }
 
+    @Suppress("OVERRIDE_DEPRECATION")
+    override fun onRetainNonConfigurationInstance(): Any = answers
+
     override fun onDestroy() {
-        answers.forget()
-        thread.execute { classifier?.close() }
-        thread.shutdown()
+        if (isChangingConfigurations) answers.showOn(null) else answers.close()
         super.onDestroy()
+    }
+
+    private fun newModel(): DemoModel {
+        val thread = ScheduledThreadPoolExecutor(1).apply {
+            setKeepAliveTime(10, TimeUnit.SECONDS)
+            allowCoreThreadTimeOut(true)
+        }
+        val application = applicationContext // A model outlives the screen.
+        return DemoModel(
+            worker = { millis, task -> thread.schedule(task, millis, TimeUnit.MILLISECONDS) },
+            main = Executor(Handler(Looper.getMainLooper())::post),
+            open = { name -> AssetModel(application, name) },
+        )
     }
 
     private fun update(new: DemoState, delayMillis: Long) {
@@ -108,33 +109,21 @@ class MainActivity : Activity() {
         mistyped.text = text
         mistyped.visibility = if (new.typoPercent > 0) View.VISIBLE else View.GONE
         typoLabel.text = getString(R.string.typos, percent(new.typoPercent / 100f, locale()))
-        answers.ask(text, delayMillis)
+        answers.ask(model, text, delayMillis)
     }
 
-    private fun classify(text: String): Answer = open(model).answer(text)
-
-    private fun open(asset: String): TextClassifier {
-        classifier?.takeIf { opened == asset }?.let { return it }
-        classifier?.close()
-        classifier = null
-        return TextClassifier(this, asset).also {
-            classifier = it
-            opened = asset
-        }
-    }
-
-    private fun show(answer: Answer) {
+    override fun show(answer: Answer) {
         bars.show(answer, locale())
         // Setting the text of a live region announces it: do so for new labels only.
         val label = if (answer.isUnknown) getString(R.string.unknown) else getString(R.string.result, readable(answer.labels[answer.top]))
         if (result.text.toString() != label) result.text = label
         why.text = marked(answer.text, answer.words, color(R.color.speaks_for), color(R.color.speaks_against))
         val millis = String.format(locale(), "%.2f", answer.millis)
-        val size = Formatter.formatShortFileSize(this, assets.openFd(model).use { it.length })
+        val size = Formatter.formatShortFileSize(this, answer.modelBytes)
         facts.text = getString(R.string.facts, millis, size)
     }
 
-    private fun fail(problem: Exception) {
+    override fun fail(problem: Exception) {
         val sentence = getString(R.string.problem, problem.message ?: problem.toString())
         if (result.text.toString() != sentence) result.text = sentence
         why.text = null

@@ -4,7 +4,6 @@ import android.content.Context
 import org.retveclite.Prediction
 import org.retveclite.RetvecClassifier
 import org.retveclite.TextClassifier
-import org.retveclite.explain
 import java.io.Closeable
 import java.io.File
 
@@ -12,7 +11,7 @@ import java.io.File
 class Router(model: File) : Closeable {
     private val classifier = RetvecClassifier(model)
 
-    fun probabilities(message: String): FloatArray = classifier.classify(message)
+    fun probabilities(message: String): FloatArray = classifier.probabilities(message)
 
     fun labels(message: String): List<String?> = classifier.predictAll(message).map(Prediction::label)
 
