@@ -1,5 +1,6 @@
 """The Android libraries and the demo app, compiled and tested on a plain JVM, and an app that uses the published libraries."""
 
+import re
 import shutil
 import subprocess
 import zipfile
@@ -8,14 +9,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+import retvec_lite as rl
 from retvec_lite.version import __version__
 from tools.build_engine import compiler
-from tools.build_ports import ABIS, build_android, build_jvm
+from tools.build_ports import ABIS, JVMS, build_android, build_jar, build_jvm
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ROOT / "android"
 DEMO = ROOT / "android_demo"
 CONSUMER = Path(__file__).parent / "consumer"
+PROGRAM = Path(__file__).parent / "jvm"
 MODULES = [LIBRARIES / "retvec-lite", LIBRARIES / "retvec-lite-litert", DEMO]
 COORDINATES = "io.github.retvec-lite"
 
@@ -56,10 +59,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("android")
     build_jvm(folder / "jvm")
     build_android(folder / "jni")
+    build_jar(folder / "jar")
     options = {
         "target.directory": f"{folder}/${{project.artifactId}}",
         "engine.directory": folder / "jvm",
         "native.directory": folder / "jni",
+        "jar.directory": folder / "jar",
         "repository.directory": folder / "maven",
     }
     maven("deploy", *(f"-D{name}={value}" for name, value in options.items()), cwd=LIBRARIES)
@@ -78,7 +83,7 @@ def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
     content = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
     native = {f"jni/{abi}/libretvec_lite.so" for abi in ABIS}
     for name, expected, most in (
-        ("retvec-lite", content | native, 400_000),
+        ("retvec-lite", content | native, 222_000),
         ("retvec-lite-litert", content, 64_000),
     ):
         place = built.joinpath("maven", *COORDINATES.split("."), name, __version__)
@@ -99,14 +104,15 @@ def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
 def test_litert_and_our_library_are_the_only_dependencies(built: Path) -> None:
     pom = "{http://maven.apache.org/POM/4.0.0}"
     brought = {}
-    for name in ("retvec-lite", "retvec-lite-litert"):
+    for name, packaging in (("retvec-lite", "aar"), ("retvec-lite-litert", "aar"), ("retvec-lite-jvm", "jar")):
         file = built.joinpath("maven", *COORDINATES.split("."), name, __version__, f"{name}-{__version__}.pom")
         project = ElementTree.parse(file).getroot()
-        assert project.findtext(f"{pom}packaging") == "aar" and "${" not in file.read_text("utf-8")
+        assert project.findtext(f"{pom}packaging") == packaging and "${" not in file.read_text("utf-8")
         brought[name] = [entry.findtext(f"{pom}artifactId") for entry in project.iter(f"{pom}dependency")]
     assert brought == {
         "retvec-lite": ["kotlin-stdlib"],
         "retvec-lite-litert": ["kotlin-stdlib", "retvec-lite", "litert"],
+        "retvec-lite-jvm": ["kotlin-stdlib"],
     }
     assert "implementation(libs.litert)" in (LIBRARIES / "retvec-lite-litert/build.gradle.kts").read_text("utf-8")
 
@@ -121,6 +127,81 @@ def test_an_app_that_names_the_published_libraries_gives_the_golden_answers(buil
     }
     maven("test", *(f"-D{name}={value}" for name, value in options.items()), cwd=CONSUMER)
     check_every_test_ran(tmp_path, CONSUMER)
+
+
+def snippets(page: Path, heading: str) -> dict[str, str]:
+    """The code in a section of a page, by its language."""
+    section = page.read_text("utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
+    return dict(re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def program(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that has nothing but what the documentation tells, and Check.java; compiled, with `classifier.retvec` beside it."""
+    folder = tmp_path_factory.mktemp("program")
+    code = snippets(DEMO / "README.md", "On other JVMs")
+    dependencies = code["xml"].replace("file:///path/to/retvec-lite/dist/maven", (built / "maven").as_uri())
+    shutil.copytree(PROGRAM, folder, dirs_exist_ok=True)
+    pom = (folder / "pom.xml").read_text("utf-8")
+    (folder / "pom.xml").write_text(pom.replace("<!-- dependencies -->", dependencies), "utf-8")
+    (folder / "src/main/java/App.java").write_text(code["java"], "utf-8")
+    (folder / "src/main/java/Main.kt").write_text(code["kotlin"], "utf-8")
+    maven("dependency:purge-local-repository@forget", cwd=folder)
+    maven("process-classes", cwd=folder)
+    shutil.copy(ROOT / "golden" / "rejecting.retvec", folder / "classifier.retvec")
+    return folder
+
+
+def run_program(folder: Path, *arguments: str) -> list[str]:
+    command = ["java", "-cp", f"{folder / 'target/classes'}:{folder / 'target/libraries/*'}", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("main", ["App", "MainKt"])
+def test_the_snippets_for_the_jar_print_the_label(program: Path, main: str) -> None:
+    answer = rl.load(program / "classifier.retvec").predict("my pakcage never arived")[0].label
+    assert answer is not None and run_program(program, main) == [answer]
+
+
+@pytest.mark.exhaustive
+def test_java_calls_everything_and_leaves_nothing_behind(program: Path, tmp_path: Path) -> None:
+    text = "<b>cafe\u0301</b> wher is my \U0001f4e6 parcle"
+    options = [f"-Djava.io.tmpdir={tmp_path}", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8"]
+    shutil.copy(ROOT / "golden" / "plain.retvec", program / "plain.retvec")
+    found = run_program(program, *options, "com.example.Check", "plain.retvec", text)
+    classifier = rl.load(program / "plain.retvec")
+    best = classifier.predict(text, reject=False)[0]
+    label, probability = found[1].split()
+    assert (found[0].split(), label) == ([*classifier.labels], best.label)
+    assert float(probability) == pytest.approx(best.probability, abs=1e-5)
+    expected = classifier.probabilities(text)[0]
+    assert [float(value) for value in found[2][1:-1].split(", ")] == pytest.approx(expected, abs=1e-5)
+    assert found[3] == f"{best.label} {classifier.predict('other', top=1)[0].label} 1"
+    words = [span.text for span in classifier.explain(text).spans]
+    assert found[4] == "|".join([*words, f"{len(words)}"])
+    assert found[5:] == ["true", "pets pets", "true", "WRONG_CALL"]
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.exhaustive
+def test_a_machine_without_a_library_is_told_so(program: Path) -> None:
+    assert run_program(program, "-Dos.arch=sparc", "com.example.Check", "classifier.retvec", "a") == ["NO_ENGINE"]
+    assert run_program(program, "com.example.Check", "missing.retvec", "a") == ["CANNOT_LOAD"]
+
+
+@pytest.mark.exhaustive
+def test_the_jar_has_the_engine_for_every_machine_and_nothing_of_android(built: Path) -> None:
+    place = built.joinpath("maven", *COORDINATES.split("."), "retvec-lite-jvm", __version__)
+    archive = place / f"retvec-lite-jvm-{__version__}.jar"
+    assert archive.stat().st_size <= 420_000
+    with zipfile.ZipFile(archive) as files:
+        names = {entry for entry in files.namelist() if not entry.endswith("/")}
+    native = {f"org/retveclite/native/{machine}/{library}" for machine, (_, library, *_) in JVMS.items()}
+    assert native <= names and "org/retveclite/RetvecClassifier.class" in names
+    assert not [name for name in names if "Assets" in name]
 
 
 def test_text_classifier_is_short_and_the_model_small() -> None:

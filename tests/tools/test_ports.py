@@ -14,7 +14,7 @@ from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import read_text
 from tools.build_engine import zig
-from tools.build_ports import ABIS, ROOT, build_android
+from tools.build_ports import ABIS, JVMS, ROOT, build_android, build_jar
 
 KOTLIN = ROOT / "android/retvec-lite/src/main/kotlin/org/retveclite/NativeEngine.kt"
 
@@ -26,13 +26,29 @@ needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reas
 def test_the_libraries_for_android_are_small_whole_and_aligned(tmp_path: Path) -> None:
     built = build_android(tmp_path)
     assert [file.parent.name for file in built] == [*ABIS]
-    declared = set(re.findall(r"external fun (\w+)", KOTLIN.read_text("utf-8")))
     for file in built:
         content = file.read_bytes()
-        assert len(content) <= 118 * 1024
-        exported = re.findall(rb"Java_org_retveclite_NativeEngine_(\w+)\0", content)
-        assert {name.decode() for name in exported} == declared
+        assert len(content) <= 90 * 1024
+        assert_exports_what_kotlin_declares(content)
         assert all(align % 16384 == 0 for align in load_alignments(content)), file
+
+
+@needs_zig
+@pytest.mark.slow
+def test_the_libraries_of_the_jar_are_for_six_machines_and_depend_on_none(tmp_path: Path) -> None:
+    built = build_jar(tmp_path)
+    assert sorted(file.relative_to(tmp_path).parts[0] for file in tmp_path.rglob("*.*")) == sorted(JVMS)
+    for file in built:
+        content = file.read_bytes()
+        assert len(content) <= 145 * 1024
+        assert_exports_what_kotlin_declares(content)
+        assert not re.search(rb"libc\.so|msvcrt|kernel32|ucrt", content, re.IGNORECASE)
+
+
+def assert_exports_what_kotlin_declares(library: bytes) -> None:
+    declared = set(re.findall(r"external fun (\w+)", KOTLIN.read_text("utf-8")))
+    exported = re.findall(rb"Java_org_retveclite_NativeEngine_(\w+)\0", library)
+    assert declared and {name.decode() for name in exported} == declared
 
 
 def load_alignments(elf: bytes) -> list[int]:
