@@ -146,8 +146,8 @@ class IncompleteExportError(RetvecLiteError):
 _Answer = tuple[Floats, float]
 """What an artifact must answer to the golden texts, float32 `[texts, classes]`, and how nearly."""
 
-MODEL_NAME: Final = "classifier.tflite"
-"""The asset's name for any recipe: `TextClassifier.kt` opens it by default."""
+FOR_ANDROID: Final = ("tflite", "engine")
+"""Formats that Android apps open, the first one of an export: their classes look for the asset `classifier` with its suffix."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +198,8 @@ def export_model(
     plan = _plan(model, formats, recipes, embed, android is not None)
     assets = None
     if android is not None:
-        assets = find_android_files(Path(android), [recipe.name for recipe in plan.recipes], force=force)
+        for_app = next(found for found in plan.formats if found.name in FOR_ANDROID)
+        assets = find_android_files(Path(android), [one.name for one in plan.recipes], for_app.suffix, force=force)
     texts = real_texts(model, data)
     earlier = {path.name for path in Path(out).iterdir()} if Path(out).is_dir() else set()
     with atomic_directory(out, force=force, owned=owned_files()) as folder:
@@ -209,11 +210,10 @@ def export_model(
         except OSError as error:
             raise explain_os_error(error, out) from error
     report = dataclasses.replace(report, folder=Path(out))
-    if assets is not None and plan.formats[0].artifact_name(plan.recipes[0]) not in report.failed:
-        recipe = plan.recipes[0].name
+    if assets is not None and (name := for_app.artifact_name(plan.recipes[0])) not in report.failed:
+        key = for_app.golden_key(plan.recipes[0])
         # What this recipe alone would have exported, whatever other formats there are.
-        golden = examiner.golden_json({recipe: answers[recipe]})
-        write_android_files(assets, Path(out, f"classifier-{recipe}.tflite").read_bytes(), golden)
+        write_android_files(assets, Path(out, name).read_bytes(), examiner.golden_json({key: answers[key]}))
         report = dataclasses.replace(report, android_files=tuple(assets))
     if report.failed:
         raise IncompleteExportError(_describe_failed(report, earlier), report)
@@ -238,9 +238,9 @@ def _plan(
     plan = dataclasses.replace(plan, formats=taken)
     if not plan.recipes or not plan.formats:
         raise RetvecLiteError("Name at least one recipe and one format to export.")
-    for option, is_on in (("embed", embed), ("android", android)):
-        if is_on and "tflite" not in [found.name for found in taken]:
-            raise RetvecLiteError(f"The option {option} needs the format tflite: add it.")
+    for option, is_on, formats_of_it in (("embed", embed, ("tflite",)), ("android", android, FOR_ANDROID)):
+        if is_on and not any(found.name in formats_of_it for found in taken):
+            raise RetvecLiteError(f"The option {option} needs the format {' or '.join(formats_of_it)}: add it.")
     for found in plan.formats:
         found.check(plan.recipes if found.name in formats else plan.of(found))
     return plan
@@ -370,7 +370,9 @@ def _describe_failed(report: Report, earlier: Container[str]) -> str:
 # --- Android ----------------------------------------------------------------------------------------------------------
 
 
-def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bool = False) -> tuple[Path, Path]:
+def find_android_files(
+    project: str | Path, recipes: Sequence[str], suffix: str = ".tflite", *, force: bool = False
+) -> tuple[Path, Path]:
     """Return where the app's model and the golden texts of its tests go in a Gradle project, or in one of its modules.
 
     Raises:
@@ -385,14 +387,14 @@ def find_android_files(project: str | Path, recipes: Sequence[str], *, force: bo
         raise RetvecLiteError(
             f"{project} is not an Android project: {Path('app', manifest)} is not in it. Name the Gradle project's folder."
         )
-    files = (module / "src/main/assets" / MODEL_NAME, module / "src/test/resources" / GOLDEN_NAME)
+    files = (module / f"src/main/assets/classifier{suffix}", module / "src/test/resources" / GOLDEN_NAME)
     for file in files:
         refuse_existing(file, force)
     return files
 
 
 def write_android_files(files: tuple[Path, Path], model: bytes, golden: bytes) -> None:
-    """Put a `.tflite` and its `golden.json` into a project.
+    """Put a model and its `golden.json` into a project.
 
     Raises:
         RetvecLiteError: when the project cannot be written.

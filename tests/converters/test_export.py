@@ -350,7 +350,7 @@ def test_without_a_runtime_nothing_is_exported(source: Path, monkeypatch: pytest
         ({"recipes": []}, "at least one recipe and one format"),
         ({"recipes": "int2"}, "Unknown recipe 'int2'"),
         ({"formats": ["coreml"], "embed": True}, "option embed needs the format tflite"),
-        ({"formats": ["coreml"], "android": "app"}, "option android needs the format tflite"),
+        ({"formats": ["coreml"], "android": "app"}, "option android needs the format tflite or engine"),
         (
             {"recipes": ["float16"]},
             r"Only earlier releases make and verify float16 files\. Export again with --recipe int8 \(recipes\)\.",
@@ -394,16 +394,23 @@ def test_the_command_says_what_came_out(source: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.usefixtures("converted")
-def test_an_app_gets_the_answers_of_its_own_file_alone(source: Path) -> None:
+@pytest.mark.parametrize(
+    ("formats", "asset", "key"),
+    [(("tflite", "engine"), "classifier.tflite", "int8"), (("engine",), "classifier.retvec", "engine-int8")],
+)
+def test_an_app_gets_one_file_and_its_answers_alone(source: Path, formats: tuple[str, ...], asset: str, key: str) -> None:
     (source / "app/src/main").mkdir(parents=True)
     (source / "app/src/main/AndroidManifest.xml").write_text("<manifest/>")
-    export(source, formats=("tflite", "engine"), android=source)
+    report = export(source, formats=formats, android=source)
     both, own = (
         json.loads((source / name).read_bytes()) for name in ("dist/golden.json", "app/src/test/resources/golden.json")
     )
-    assert set(both["tolerance"]) == {"int8", "engine-int8"}
-    assert set(own["tolerance"]) == {"int8"}
-    assert all(set(case["probabilities"]) == {"int8"} for case in own["cases"])
+    assert set(both["tolerance"]) == {"int8", "engine-int8"} & {"engine-int8", key}
+    assert set(own["tolerance"]) == {key}
+    assert all(set(case["probabilities"]) == {key} for case in own["cases"])
+    assert [file.name for file in report.android_files] == [asset, "golden.json"]
+    (file,) = (source / "app/src/main/assets").iterdir()
+    assert file.read_bytes() == Path(source, "dist", asset.replace("classifier", "classifier-int8")).read_bytes()
 
 
 @pytest.mark.usefixtures("converted")
