@@ -10,8 +10,9 @@ let package = Package(
     ],
     targets: [
         .target(name: "CRetvecLite", path: "swift/CRetvecLite"),
-        .target(name: "RetvecLite", dependencies: ["CRetvecLite"], path: "swift/RetvecLite"),
-        .target(name: "RetvecLiteCoreML", path: "swift/RetvecLiteCoreML"),
+        .target(name: "RetvecLiteAnswers", path: "swift/RetvecLiteAnswers"),  // what both say
+        .target(name: "RetvecLite", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLite"),
+        .target(name: "RetvecLiteCoreML", dependencies: ["RetvecLiteAnswers"], path: "swift/RetvecLiteCoreML"),
         .testTarget(name: "RetvecLiteTests", dependencies: ["RetvecLite", "RetvecLiteCoreML"], path: "swift/Tests"),
     ]
 )

@@ -4,7 +4,7 @@ import Foundation
 /// What a classifier was taught; `RetvecClassifier.memory` is one.
 ///
 /// It holds the texts themselves, up to 256 bytes of each, so a saved memory is as private as they are.
-public struct RetvecMemory {
+public struct RetvecMemory: Sendable {
     let classifier: RetvecClassifier
     private var engine: OpaquePointer { classifier.engine }
 
@@ -32,13 +32,14 @@ public struct RetvecMemory {
     /// Writes the memory to a file, whole or not at all, which every package of retvec-lite reads.
     public func save(to url: URL) throws {
         try change { 0 }
-        try Data(classifier.locked { saved() }).write(to: url, options: .atomic)
+        let bytes = classifier.locked { saved() }
+        try RetvecError.with("CANNOT_SAVE", url) { try Data(bytes).write(to: url, options: .atomic) }
     }
 
     /// Takes what a file holds, in place of what was taught; it may have been taught to another classifier. Throws for a file that is missing,
     /// no memory, damaged or of a newer version; then nothing changes.
     public func load(contentsOf url: URL) throws {
-        let bytes = [UInt8](try Data(contentsOf: url))
+        let bytes = [UInt8](try RetvecError.with("CANNOT_LOAD", url) { try Data(contentsOf: url) })
         try change { rvl_memory_load(engine, bytes, bytes.count) }
     }
 
@@ -57,7 +58,7 @@ public struct RetvecMemory {
             while problem == Int32(RVL_FULL), grow() == 0 { problem = body() }
             return problem
         }
-        if problem != 0 { throw RetvecError(errorDescription: String(cString: rvl_message(problem))) }
+        if problem != 0 { throw RetvecClassifier.error(problem) }
     }
 
     private func saved() -> [UInt8] {

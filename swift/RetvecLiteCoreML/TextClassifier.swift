@@ -1,12 +1,17 @@
 #if canImport(CoreML)
 import CoreML
 import Foundation
+@_exported import RetvecLiteAnswers
 
 /// Classifies texts with a model from `retvec-lite export --format coreml`: raw text in, label and probabilities out.
-public final class TextClassifier {
+///
+/// Threads may share an instance; their calls wait for each other.
+public final class TextClassifier: @unchecked Sendable {  // the model is asked under the lock, all else stays as it is
     private let model: MLModel
+    private let lock = NSLock()
     private let shape: [NSNumber]
-    private let labels: [String]
+    /// The labels, in the order of the probabilities.
+    public let labels: [String]
     private let decision: Decision?
     /// How common each label is, nil up to contract version 2.
     private let shares: [String: Double]?
@@ -23,7 +28,7 @@ public final class TextClassifier {
         name: String = "classifier-int8", in bundle: Bundle = .main, computeUnits: MLComputeUnits = .all
     ) throws {
         guard let url = bundle.url(forResource: name, withExtension: "mlmodelc") else {
-            throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: "\(name).mlmodelc"])
+            throw RetvecError(code: "CANNOT_LOAD", "There is no \(name).mlmodelc in the app: add the package to its target in Xcode.")
         }
         try self.init(contentsOf: url, computeUnits: computeUnits)
     }
@@ -32,55 +37,70 @@ public final class TextClassifier {
     public init(contentsOf url: URL, computeUnits: MLComputeUnits = .all) throws {
         let configuration = MLModelConfiguration()
         configuration.computeUnits = computeUnits
-        model = try MLModel(contentsOf: url, configuration: configuration)
-        guard let input = model.modelDescription.inputDescriptionsByName["codepoints"]?.multiArrayConstraint else {
-            throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: url.path])
+        model = try RetvecError.with("CANNOT_LOAD", url) { try MLModel(contentsOf: url, configuration: configuration) }
+        let metadata = model.modelDescription.metadata[.creatorDefinedKey] as? [String: String] ?? [:]
+        guard let input = model.modelDescription.inputDescriptionsByName["codepoints"]?.multiArrayConstraint,
+            let version = metadata["contract_version"].flatMap({ Int($0) })
+        else {
+            throw RetvecError(code: "RVL_NOT_RETVEC", "\(url.lastPathComponent) was not exported by retvec-lite.")
+        }
+        guard (1...3).contains(version) else {
+            throw RetvecError(code: "RVL_VERSION", "The model follows contract version \(version), this class 1 to 3. Use both from one release.")
         }
         shape = input.shape
-        let metadata = model.modelDescription.metadata[.creatorDefinedKey] as? [String: String]
-        let version = Int(metadata?["contract_version"] ?? "1") ?? 1
-        guard (1...3).contains(version) else {
-            let problem = "The model follows contract version \(version), this class 1 to 3. Use both from one release."
-            throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: url.path, NSLocalizedDescriptionKey: problem])
-        }
         windows = Windows(maxChars: input.shape.reduce(1) { $0 * $1.intValue }, contractVersion: version)
-        let labels = (try? JSONDecoder().decode([String].self, from: Data((metadata?["labels"] ?? "[]").utf8))) ?? []
-        // Packages of earlier releases have none; `null` is none as well.
-        let decision = try? JSONDecoder().decode(Decision.self, from: Data((metadata?["decision"] ?? "null").utf8))
-        let shares = decision?.shares ?? labels.map { _ in 1 / Double(labels.count) }
-        self.shares = version > 2 ? Dictionary(zip(labels, shares), uniquingKeysWith: { first, _ in first }) : nil
-        self.labels = labels
-        self.decision = decision
-    }
-
-    /// Returns the label of a text and its probability, and the probability of every label. The model does all preprocessing.
-    ///
-    /// The label is nil for a text that belongs to none of them, with the probability of the most probable one.
-    /// - Parameter reject: false gives every text a label.
-    public func classify(
-        _ text: String, reject: Bool = true
-    ) throws -> (label: String?, probability: Double, probabilities: [String: Double]) {
-        let probabilities = try self.probabilities(of: text)
-        let unknown = reject ? decision?.unknownLabel : nil
-        guard let best = probabilities.filter({ $0.key != unknown }).max(by: { $0.value < $1.value }) else {
-            return (nil, 0, probabilities)
+        do {
+            labels = try JSONDecoder().decode([String].self, from: Data((metadata["labels"] ?? "").utf8))
+            // Packages of earlier releases have none; `null` is none as well.
+            let said = metadata["decision"].flatMap { $0 == "null" ? nil : $0 }
+            decision = try said.map { try JSONDecoder().decode(Decision.self, from: Data($0.utf8)) }
+        } catch {
+            throw RetvecError(code: "RVL_DAMAGED", "The metadata of \(url.lastPathComponent) are damaged: export it again.")
         }
-        guard reject else { return (best.key, best.value, probabilities) }
-        let first = answers(to: text, probabilities).first
-        return (first?.label, first?.probability ?? best.value, probabilities)
+        let all = labels
+        let shares = decision?.shares ?? all.map { _ in 1 / Double(all.count) }
+        self.shares = version > 2 ? Dictionary(zip(all, shares), uniquingKeysWith: { first, _ in first }) : nil
     }
 
-    /// Returns all labels of a text with their probabilities, most probable first.
+    /// Returns the label of a text and its probability. The label is nil for a text that belongs to none of them.
+    /// - Parameter reject: false gives every text a label.
+    public func predict(_ text: String, reject: Bool = true) throws -> RetvecPrediction {
+        let found = try answer(text)
+        let unknown = reject ? decision?.unknownLabel : nil
+        guard let best = found.probabilities.filter({ $0.key != unknown }).max(by: { $0.value < $1.value }) else {
+            return RetvecPrediction(label: nil, probability: 0)
+        }
+        if !reject { return RetvecPrediction(label: best.key, probability: best.value) }
+        return decide(found).first ?? RetvecPrediction(label: nil, probability: best.value)
+    }
+
+    /// Returns what `predict` says of each text.
+    public func predictMany<Texts: Sequence>(
+        _ texts: Texts, reject: Bool = true
+    ) throws -> [RetvecPrediction] where Texts.Element == String {
+        try texts.map { try predict($0, reject: reject) }
+    }
+
+    /// Returns all labels of a text, most probable first.
     ///
     /// There is one label or none; any number if the model was trained with several labels a text.
-    public func classifyAll(_ text: String) throws -> [(label: String, probability: Double)] {
-        answers(to: text, try self.probabilities(of: text))
+    public func predictAll(_ text: String) throws -> [RetvecPrediction] { decide(try answer(text)) }
+
+    /// Returns the probability of each of `labels`.
+    public func probabilities(_ text: String) throws -> [Double] {
+        let found = try answer(text).probabilities
+        return labels.map { found[$0] ?? 0 }
     }
 
-    private func probabilities(of text: String) throws -> [String: Double] {
-        let found = try counted(windows.cut(text)).map { try self.probabilities(ofWindow: $0) }
-        return Windows.combine(
+    /// The probabilities of a text, and whether it has a known letter.
+    private typealias Answer = (probabilities: [String: Double], isRead: Bool)
+
+    private func answer(_ text: String) throws -> Answer {
+        let read = windows.read(text)
+        let found = try counted(windows.cut(read)).map { try probabilities(ofWindow: $0) }
+        let combined = Windows.combine(
             found, unknown: decision?.unknownLabel, several: decision?.thresholds != nil, shares: shares)
+        return (combined, decision?.reads(windows.decided(text, read)) ?? true)
     }
 
     /// Returns the windows that count: from contract version 3 on those with a known letter, all if none has one.
@@ -98,21 +118,24 @@ public final class TextClassifier {
         for (index, scalar) in window.enumerated() {
             values[index] = Int32(scalar.value)
         }
-        let output = try model.prediction(from: MLDictionaryFeatureProvider(dictionary: ["codepoints": codepoints]))
+        let given = try MLDictionaryFeatureProvider(dictionary: ["codepoints": codepoints])
+        lock.lock()
+        defer { lock.unlock() }
+        let output = try model.prediction(from: given)
         let found = output.featureValue(for: "probabilities")?.dictionaryValue as? [String: NSNumber] ?? [:]
         return found.mapValues(\.doubleValue)
     }
 
-    private func answers(to text: String, _ probabilities: [String: Double]) -> [(label: String, probability: Double)] {
-        if let decision, !decision.reads(windows.decided(text)) { return [] }
-        let all = labels.map { (label: $0, probability: probabilities[$0] ?? 0) }
+    private func decide(_ answer: Answer) -> [RetvecPrediction] {
+        if !answer.isRead { return [] }
+        let all = labels.map { RetvecPrediction(label: $0, probability: answer.probabilities[$0] ?? 0) }
         if let thresholds = decision?.thresholds {
             return zip(all, thresholds).filter { $0.0.probability >= $0.1 }.map { $0.0 }
                 .sorted { $0.probability > $1.probability }
         }
         let known = all.filter { $0.label != decision?.unknownLabel }
         guard let best = known.max(by: { $0.probability < $1.probability }) else { return [] }
-        let none = decision?.unknownLabel.flatMap { probabilities[$0] } ?? 0
+        let none = decision?.unknownLabel.flatMap { answer.probabilities[$0] } ?? 0
         let least = (decision?.threshold ?? 0) * pow(none, decision?.unknownPower ?? 0)
         return best.probability < least || none > best.probability ? [] : [best]
     }

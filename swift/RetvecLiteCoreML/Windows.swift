@@ -24,13 +24,13 @@ struct Windows {
     }
 
     /// Returns where known letters are looked for: in what is read, up to contract version 2 in the start of the text as it is given.
-    func decided(_ text: String) -> [Unicode.Scalar] {
-        contractVersion > 2 ? read(text) : Array(text.unicodeScalars.prefix(limit))
+    func decided(_ text: String, _ read: [Unicode.Scalar]) -> [Unicode.Scalar] {
+        contractVersion > 2 ? read : Array(text.unicodeScalars.prefix(limit))
     }
 
-    /// Returns the code points of each window; one for a text that fits.
-    func cut(_ text: String) -> [ArraySlice<Unicode.Scalar>] {
-        var rest = read(text)[...]
+    /// Returns the code points of each window of what is read; one for a text that fits.
+    func cut(_ read: [Unicode.Scalar]) -> [ArraySlice<Unicode.Scalar>] {
+        var rest = read[...]
         if contractVersion == 1 || rest.count <= maxChars { return [rest.prefix(maxChars)] }
         while let last = rest.last, isSeparator(last) { rest.removeLast() }
         var windows: [ArraySlice<Unicode.Scalar>] = []

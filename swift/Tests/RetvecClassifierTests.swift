@@ -14,11 +14,10 @@ final class RetvecClassifierTests: XCTestCase {
             let tolerance = try XCTUnwrap(golden.tolerance[key])
             var texts = 0
             try golden.forEach(key) { name, text, probabilities, labels in
-                let found = classifier.classify(text).probabilities
-                for (label, expected) in probabilities {
-                    XCTAssertEqual(try XCTUnwrap(found[label]), expected, accuracy: tolerance, name)
+                for (label, found) in zip(classifier.labels, classifier.probabilities(text)) {
+                    XCTAssertEqual(Double(found), try XCTUnwrap(probabilities[label]), accuracy: tolerance, name)
                 }
-                if let labels { XCTAssertEqual(Set(classifier.classifyAll(text).map { $0.label }), labels, name) }
+                if let labels { XCTAssertEqual(Set(classifier.predictAll(text).compactMap { $0.label }), labels, name) }
                 texts += 1
             }
             XCTAssertGreaterThan(texts, 100)
@@ -27,11 +26,22 @@ final class RetvecClassifierTests: XCTestCase {
 
     func testEmbeddingsHaveLengthOneAndEveryWordIsExplained() throws {
         let classifier = try open("plain")
-        let found = classifier.embed("where is my parcel")
+        let found = try classifier.embed("where is my parcel")
         XCTAssertEqual(found.count, classifier.embeddingSize)
         XCTAssertEqual(found.reduce(0) { $0 + $1 * $1 }, 1, accuracy: 1e-5)
-        let text = "where is my parcel"
-        XCTAssertEqual(classifier.explain(text).map { String(text[$0.range]) }, ["where", "is", "my", "parcel"])
+        let text = "<b>cafe\u{301}</b> \u{1F4E6}\u{FE0F} is &#109;y \u{958}"
+        XCTAssertEqual(try classifier.explain(text).map { String(text[$0.range]) }, text.split(separator: " ").map(String.init))
+        XCTAssertThrowsError(try classifier.explain(text, label: "no such label")) { XCTAssertEqual(($0 as? RetvecError)?.code, "WRONG_CALL") }
+        XCTAssertEqual(classifier.predictMany([text, "music"])[1], classifier.predict("music"))
+        XCTAssertTrue(classifier.metadata.contains("contract_version"))
+    }
+
+    func testThreadsShareAClassifier() throws {
+        let classifier = try open("plain")
+        let expected = classifier.predict("where is my parcel")
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            XCTAssertEqual(classifier.predict("where is my parcel"), expected)
+        }
     }
 
     private struct Taught: Decodable {
@@ -59,8 +69,9 @@ final class RetvecClassifierTests: XCTestCase {
         try classifier.memory.load(contentsOf: saved)
         XCTAssertEqual(classifier.memory.texts.map { [$0.text, $0.label] }, golden.kept)
         for item in golden.plain {
-            XCTAssertEqual(classifier.classify(item.text).label, item.label, item.text)
-            XCTAssertEqual(classifier.taught(for: item.text), item.taught, item.text)
+            let found = classifier.predict(item.text)
+            XCTAssertEqual(found.label, item.label, item.text)
+            XCTAssertEqual(found.taught, item.taught, item.text)
         }
         for pair in golden.kept { try classifier.forget(pair[0]) }
         XCTAssertTrue(classifier.memory.labels.isEmpty)
@@ -70,6 +81,19 @@ final class RetvecClassifierTests: XCTestCase {
     }
 
     func testADamagedFileIsRefused() throws {
-        XCTAssertThrowsError(try RetvecClassifier(data: Data("not a model at all".utf8)))
+        func code(_ data: Data) -> String? {
+            do {
+                _ = try RetvecClassifier(data: data)
+                return nil
+            } catch {
+                return (error as? RetvecError)?.code
+            }
+        }
+        let whole = try Data(contentsOf: Golden.folder.appendingPathComponent("plain.retvec"))
+        XCTAssertEqual(code(Data("not a model at all".utf8)), "RVL_NOT_RETVEC")
+        XCTAssertEqual(code(Data()), "RVL_NOT_RETVEC")
+        XCTAssertEqual(code(whole.prefix(whole.count / 2)), "RVL_TRUNCATED")
+        XCTAssertNil(code((Data([0]) + whole).dropFirst()))
+        XCTAssertThrowsError(try open("missing")) { XCTAssertEqual(($0 as? RetvecError)?.code, "CANNOT_LOAD") }
     }
 }

@@ -16,11 +16,10 @@ final class TextClassifierTests: XCTestCase {
         let classifier = try TextClassifier(contentsOf: model)
         var texts = 0
         try golden.forEach(key) { name, text, probabilities, labels in
-            let found = try classifier.classify(text).probabilities
-            for (label, expected) in probabilities {
-                XCTAssertEqual(try XCTUnwrap(found[label]), expected, accuracy: tolerance, name)
+            for (label, found) in try zip(classifier.labels, classifier.probabilities(text)) {
+                XCTAssertEqual(found, try XCTUnwrap(probabilities[label]), accuracy: tolerance, name)
             }
-            if let labels { XCTAssertEqual(Set(try classifier.classifyAll(text).map { $0.label }), labels, name) }
+            if let labels { XCTAssertEqual(Set(try classifier.predictAll(text).compactMap { $0.label }), labels, name) }
             texts += 1
         }
         XCTAssertGreaterThan(texts, 80)

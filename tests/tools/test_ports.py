@@ -67,11 +67,14 @@ def test_the_swift_package_names_what_is_there() -> None:
     places = re.findall(r'path: "([^"]+)"', package)
     assert [sorted({file.suffix for file in (ROOT / place).rglob("*.*")}) for place in places] == [
         [".c", ".h"],
-        *[[".swift"]] * 3,
+        *[[".swift"]] * 4,
     ]
     swift = "".join(file.read_text("utf-8") for file in (ROOT / "swift" / "RetvecLite").glob("*.swift"))
     header = (ROOT / "engine" / "retvec_lite.h").read_text("utf-8")
     assert set(re.findall(r"rvl_\w+", swift)) <= set(re.findall(r"rvl_\w+", header))
+    problems = re.findall(r"RVL_\w+", header.split("enum {")[1].split("};")[0])
+    codes = swift.split("codes = [")[1].split("]")[0]
+    assert re.findall(r'"(RVL_\w+)"', codes) == list(dict.fromkeys(name for name in problems if name != "RVL_OK = 0"))
 
 
 @needs_zig
