@@ -12,7 +12,7 @@ let package = Package(
         .target(name: "CRetvecLite", path: "swift/CRetvecLite"),
         .target(name: "RetvecLiteAnswers", path: "swift/RetvecLiteAnswers"),  // what both say
         .target(name: "RetvecLite", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLite"),
-        .target(name: "RetvecLiteCoreML", dependencies: ["RetvecLiteAnswers"], path: "swift/RetvecLiteCoreML"),
+        .target(name: "RetvecLiteCoreML", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLiteCoreML"),
         .testTarget(name: "RetvecLiteTests", dependencies: ["RetvecLite", "RetvecLiteCoreML"], path: "swift/Tests"),
     ]
 )

@@ -27,11 +27,7 @@ _AREAS: Final = {
     "benchmarks": ("benchmarks/**/*.py",),
 }
 """Area -> patterns of its files, from the root."""
-_GENERATED: Final = (
-    "engine/tables.h",
-    "android/retvec-lite-litert/src/main/kotlin/org/retveclite/Tables.kt",
-    "swift/RetvecLiteCoreML/Tables.swift",
-)
+_GENERATED: Final = ("engine/tables.h", "android/retvec-lite-litert/src/main/kotlin/org/retveclite/Tables.kt")
 
 
 def measure() -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Write the character tables of the wrappers that read texts themselves, in Kotlin and Swift: run `python -m tools.wrapper_tables`."""
+"""Write the character tables of the wrapper that reads texts itself, in Kotlin: run `python -m tools.wrapper_tables`."""
 
 import textwrap
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ from retvec_lite.normal_form import IGNORED, Ranges, ranges_hold
 
 ROOT: Final = Path(__file__).parents[1]
 KOTLIN: Final = ROOT / "android/retvec-lite-litert/src/main/kotlin/org/retveclite/Tables.kt"
-SWIFT: Final = ROOT / "swift/RetvecLiteCoreML/Tables.swift"
 
 KINDS: Final[Mapping[str, Ranges]] = {
     "separator": tuple((code, code) for code in SEPARATING),
@@ -53,27 +52,10 @@ def kotlin() -> str:
     return "\n".join(parts) + "\n"
 
 
-def swift() -> str:
-    """Return the text of Tables.swift.
-
-    Example:
-        >>> from tools.wrapper_tables import swift
-        >>> "static let sign: UInt32 = 0x2" in swift()
-        True
-    """
-    bits = (f"    static let {name}: UInt32 = {1 << bit:#x}" for bit, name in enumerate(KINDS))
-    parts = [_HEAD, "enum Tables {", *bits]
-    for name, words in _tables().items():
-        lines = (f"        {line}" for line in _lines(words))
-        parts += [f"\n    /// {_ABOUT[name]}", f'    static let {name} = """', "\\\n".join(lines), '        """']
-    return "\n".join(parts) + "\n}\n"
-
-
 def main() -> None:
-    """Write both files."""
-    for file, text in ((KOTLIN, kotlin()), (SWIFT, swift())):
-        file.write_text(text, encoding="ascii", newline="\n")
-        print(f"{file.name}: {file.stat().st_size:,} bytes")
+    """Write the file."""
+    KOTLIN.write_text(kotlin(), encoding="ascii", newline="\n")
+    print(f"{KOTLIN.name}: {KOTLIN.stat().st_size:,} bytes")
 
 
 def _tables() -> dict[str, list[str]]:

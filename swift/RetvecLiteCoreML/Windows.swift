@@ -1,3 +1,4 @@
+import CRetvecLite
 import Foundation
 
 /// Reads a text as the inputs of a model: "Long texts" in docs/contract.md. A text of more than `maxChars` code points is cut into
@@ -18,7 +19,11 @@ struct Windows {
 
     /// Returns what is read of a text: condensed, or up to contract version 2 its start, composed (NFC).
     func read(_ text: String) -> [Unicode.Scalar] {
-        if contractVersion > 2 { return Condensed(text, limit: limit).points }
+        if contractVersion > 2 {
+            var codes = [UInt32](repeating: 0, count: limit)
+            let count = crl_condense_utf8(text, text.utf8.count, &codes, limit)
+            return codes.prefix(count).compactMap { Unicode.Scalar($0) }
+        }
         let given = text.unicodeScalars.prefix(max(limit, Self.mostDecomposed * maxChars))
         return Array(String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping.unicodeScalars)
     }
@@ -82,3 +87,6 @@ struct Windows {
         return sums.mapValues { $0 / total }
     }
 }
+
+/// Whether a code point divides words.
+private func isSeparator(_ scalar: Unicode.Scalar) -> Bool { crl_is_separator(scalar.value) != 0 }

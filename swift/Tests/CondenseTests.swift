@@ -4,7 +4,7 @@ import XCTest
 
 final class CondenseTests: XCTestCase {
     private func read(_ text: String) -> String {
-        String(String.UnicodeScalarView(Condensed(text, limit: 3_328).points))
+        String(String.UnicodeScalarView(Windows(maxChars: 104, contractVersion: 3).read(text)))
     }
 
     func testTheExampleOfTheContract() {

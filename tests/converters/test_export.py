@@ -398,7 +398,9 @@ def test_the_command_says_what_came_out(source: Path, capsys: pytest.CaptureFixt
     ("formats", "asset", "key"),
     [(("tflite", "engine"), "classifier.tflite", "int8"), (("engine",), "classifier.retvec", "engine-int8")],
 )
-def test_an_app_gets_one_file_and_its_answers_alone(source: Path, formats: tuple[str, ...], asset: str, key: str) -> None:
+def test_an_app_gets_one_file_and_its_answers_alone(
+    source: Path, formats: tuple[str, ...], asset: str, key: str
+) -> None:
     (source / "app/src/main").mkdir(parents=True)
     (source / "app/src/main/AndroidManifest.xml").write_text("<manifest/>")
     report = export(source, formats=formats, android=source)

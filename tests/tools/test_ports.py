@@ -1,5 +1,6 @@
 """The engine for apps: what the build for Android contains, and the C target of the Swift package."""
 
+import ctypes
 import importlib.util
 import json
 import re
@@ -10,13 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from retvec_lite.contract import SEPARATING, EncoderConfig
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NativeEngine
-from retvec_lite.windows import read_text
+from retvec_lite.windows import read_limit, read_text
 from tools.build_engine import zig
 from tools.build_ports import ABIS, JVMS, ROOT, build_android, build_jar
 
 KOTLIN = ROOT / "android/retvec-lite/src/main/kotlin/org/retveclite/NativeEngine.kt"
+
+C_TARGET = ROOT / "swift" / "CRetvecLite" / "include" / "CRetvecLite.h"
 
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 
@@ -71,6 +75,8 @@ def test_the_swift_package_names_what_is_there() -> None:
     ]
     swift = "".join(file.read_text("utf-8") for file in (ROOT / "swift" / "RetvecLite").glob("*.swift"))
     header = (ROOT / "engine" / "retvec_lite.h").read_text("utf-8")
+    core_ml = (ROOT / "swift" / "RetvecLiteCoreML" / "Windows.swift").read_text("utf-8")
+    assert set(re.findall(r"crl_\w+", core_ml)) == set(re.findall(r"crl_\w+", C_TARGET.read_text("utf-8")))
     assert set(re.findall(r"rvl_\w+", swift)) <= set(re.findall(r"rvl_\w+", header))
     problems = re.findall(r"RVL_\w+", header.split("enum {")[1].split("};")[0])
     codes = swift.split("codes = [")[1].split("]")[0]
@@ -92,6 +98,17 @@ def test_the_c_target_of_the_swift_package_gives_the_golden_answers(tmp_path: Pa
         found = engine.probabilities([read_text(case["text"], artifact.config) for case in cases])
         expected = np.array([case["probabilities"][key] for case in cases])
         assert len(cases) > 100 and np.abs(found - expected).max() <= golden["tolerance"][key]
+    check_what_core_ml_is_given(ctypes.CDLL(str(library)), [case["text"] for case in cases], artifact.config)
+
+
+def check_what_core_ml_is_given(library: ctypes.CDLL, texts: list[str], config: EncoderConfig) -> None:
+    limit = read_limit(config)
+    for text in [*texts, "", ". " * 300_000 + "free"]:
+        out, given = (ctypes.c_uint32 * limit)(), text.encode("utf-8", "replace")
+        count = library.crl_condense_utf8(given, ctypes.c_size_t(len(given)), out, ctypes.c_size_t(limit))
+        assert [*out[:count]] == [ord(char) for char in read_text(given.decode("utf-8"), config)]
+    found = [code for code in range(0x3100) if library.crl_is_separator(code)]
+    assert found == sorted(SEPARATING)
 
 
 @needs_zig

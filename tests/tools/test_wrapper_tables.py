@@ -1,38 +1,27 @@
-"""The tables of the wrappers in Kotlin and Swift: current, and the same facts as the rules in Python."""
+"""The tables of the wrapper in Kotlin: current, and the same facts as the rules in Python."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
 from retvec_lite.kinds import FROM_RIGHT, MARKS, PILED, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, ranges_hold
-from tools.wrapper_tables import KINDS, KOTLIN, SWIFT, kotlin, swift
+from tools.wrapper_tables import KINDS, KOTLIN, kotlin
 
 
-@pytest.mark.parametrize(("file", "made"), [(KOTLIN, kotlin), (SWIFT, swift)])
-def test_the_committed_tables_are_those_of_the_rules(file: Path, made: Callable[[], str]) -> None:
-    assert file.read_text("ascii") == made(), "run python -m tools.wrapper_tables"
-
-
-def read_swift() -> dict[str, list[str]]:
-    tables = re.findall(r'static let (\w+) = """\n(.*?)\n *"""', swift(), re.DOTALL)
-    return {name: re.sub(r"\\\n *", "", text).split() for name, text in tables}
-
-
-def test_kotlin_and_swift_have_the_same_tables() -> None:
-    tables = re.findall(r"internal val (\w+) =\n((?: .*\n)+)", kotlin())
-    assert {name.lower(): "".join(re.findall('"(.*)"', text)).split() for name, text in tables} == read_swift()
-    bits = dict(re.findall(r"static let (\w+): UInt32 = (\w+)", swift()))
+def test_the_committed_tables_are_those_of_the_rules() -> None:
+    assert KOTLIN.read_text("ascii") == kotlin(), "run python -m tools.wrapper_tables"
+    bits = {name.lower(): bit for name, bit in re.findall(r"internal const val (\w+) = (\w+)", kotlin())}
     assert bits == {name: hex(1 << bit) for bit, name in enumerate(KINDS)}
-    assert {name.lower(): bit for name, bit in re.findall(r"internal const val (\w+) = (\w+)", kotlin())} == bits
+
+
+def read_kotlin() -> dict[str, list[str]]:
+    tables = re.findall(r"internal val (\w+) =\n((?: .*\n)+)", kotlin())
+    return {name.lower(): "".join(re.findall('"(.*)"', text)).split() for name, text in tables}
 
 
 def test_a_look_up_says_what_the_rules_say_of_every_kind_and_its_neighbours() -> None:
-    changes = [int(word, 16) for word in read_swift()["kinds"]]
+    changes = [int(word, 16) for word in read_kotlin()["kinds"]]
     assert changes == sorted(changes) and changes[0] >> 8 == 0
     ranges = [*SIGNS, *MARKS, *PILED, *IGNORED, *(part for parts in UNSPACED.values() for part in parts)]
     edges = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
@@ -48,7 +37,7 @@ def test_a_look_up_says_what_the_rules_say_of_every_kind_and_its_neighbours() ->
 
 
 def test_names_and_scripts_are_all_there() -> None:
-    tables = read_swift()
+    tables = read_kotlin()
     assert set(tables["inline"]) == INLINE
     assert dict(zip(tables["entities"][::2], tables["entities"][1::2], strict=True)) == {
         name: f"{ord(char):x}" for name, char in ENTITIES.items()
