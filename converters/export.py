@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from retvec_lite.contract import Floats
-from retvec_lite.converters.format import Contents, Draft, Format, chosen_formats, fingerprint, skipped_lines
+from retvec_lite.converters.format import Contents, Draft, Format, chosen_formats, skipped_lines
+from retvec_lite.converters.manifest import manifest_of, released
 from retvec_lite.converters.parity import REFERENCE_NAME, ArtifactResult, results_table
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import GOLDEN_NAME
@@ -20,9 +21,11 @@ from retvec_lite.converters.verify import labels_bytes, real_texts
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
+from retvec_lite.manifest import MANIFEST_NAME, SIGNATURE_NAME, ModelFile, fingerprint
 from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME
+from retvec_lite.signing import public_key, read_private_key
 from retvec_lite.terminal import Progress, draw, silent
 
 
@@ -43,6 +46,11 @@ class Exported:
     oldest_runtime: Mapping[str, str]
     sha256: str
     contents: Contents
+
+    @property
+    def listed(self) -> ModelFile:
+        """What the manifest lists."""
+        return ModelFile(self.result.file, self.format.name, str(self.result.recipe), self.result.bytes, self.sha256)
 
     @property
     def oldest(self) -> str:
@@ -74,6 +82,7 @@ class Report:
         skipped: runtimes that are not installed or not for this machine.
         failed: names of files that could not be made -> why.
         android_files: what was put into an Android project.
+        signed_with: the public key with which apps check the manifest; None without a signature.
     """
 
     folder: Path
@@ -85,6 +94,7 @@ class Report:
     skipped: Sequence[str]
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     android_files: tuple[Path, ...] = ()
+    signed_with: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -104,6 +114,8 @@ class Report:
             lines.append(f"{path}: {exported.result.bytes:,} bytes, for {exported.oldest}")
         if self.android_files:
             lines.append(f"{' and '.join(map(str, self.android_files))}: for the app and its tests")
+        if self.signed_with:
+            lines.append(f"{self.folder / SIGNATURE_NAME}: for apps with the public key {self.signed_with}")
         lines += [f"{file} was not written: {why}" for file, why in self.failed.items()]
         if not all(result.ok for result in results):
             lines.append(
@@ -177,6 +189,9 @@ def export_model(
     embed: bool = False,
     data: str | os.PathLike[str] | Dataset | None = None,
     android: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    model_version: int | None = None,
+    sign: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Report:
@@ -188,13 +203,16 @@ def export_model(
         What the report files say. The cost of rounding may be out of bounds there, for the user to judge.
 
     Raises:
-        ModuleNotFoundError: when coremltools is needed and not installed.
+        ModuleNotFoundError: when a package of an extra is needed and not installed.
         IncompleteExportError: where some artifacts cannot be made: they compute something else than they say on a runtime they are
             meant for, or are quantized and larger than their training's `max_kb`. The others are written, in place of an earlier export.
         RetvecLiteError: for arguments that do not go together, an existing folder without `force`, or where no artifact can be
             made. Nothing is changed then.
     """
-    model = without_texts(model)
+    model = released(without_texts(model), name, model_version)
+    key = None if sign is None else read_private_key(sign)
+    if key and name is None:
+        raise RetvecLiteError("Apps accept an update by its name and version: give --name and --model-version, too.")
     plan = _plan(model, formats, recipes, embed, android is not None)
     assets = None
     if android is not None:
@@ -207,6 +225,9 @@ def export_model(
         examiner = Examiner(model, texts.texts, texts.labels)
         try:
             report, answers = _fill(folder, examiner, plan, texts.describe(), progress)
+            if key is not None:
+                (folder / SIGNATURE_NAME).write_bytes(key.sign((folder / MANIFEST_NAME).read_bytes()))
+                report = dataclasses.replace(report, signed_with=public_key(key))
         except OSError as error:
             raise explain_os_error(error, out) from error
     report = dataclasses.replace(report, folder=Path(out))
@@ -223,7 +244,17 @@ def export_model(
 def owned_files() -> tuple[str, ...]:
     """Return the patterns of an export's files, `report.md` of earlier releases included: all that `force` may replace."""
     artifacts = (f"classifier-*{found.suffix}{'/' * found.is_folder}" for found in chosen_formats())
-    return (*artifacts, LABELS_NAME, GOLDEN_NAME, REPORT_NAME, "report.md", REFERENCE_NAME, CARD_NAME)
+    return (
+        *artifacts,
+        MANIFEST_NAME,
+        SIGNATURE_NAME,
+        LABELS_NAME,
+        GOLDEN_NAME,
+        REPORT_NAME,
+        "report.md",
+        REFERENCE_NAME,
+        CARD_NAME,
+    )
 
 
 def _plan(
@@ -284,7 +315,8 @@ def _fill(
         (GOLDEN_NAME, examiner.golden_json(answers)),
         (REPORT_NAME, report_json(report.to_dict())),
         (CARD_NAME, model_card(report.to_dict())),
-        (REFERENCE_NAME, model.to_bytes()),
+        (MANIFEST_NAME, manifest_of(examiner, [found.listed for found in exported], answers.values()).to_bytes()),
+        (REFERENCE_NAME, released(model, None, None).to_bytes()),
     ):
         (folder / name).write_bytes(content)
     return report, answers

@@ -4,7 +4,6 @@ To add a format, implement `Format` in a module of its own, name the class in `F
 """
 
 import functools
-import hashlib
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import RECIPES, Facts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.foreign import read_whole
+from retvec_lite.manifest import RELEASE, files_of
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.weight_files import TrainedModel
@@ -280,23 +279,6 @@ def require_origin(file: str, classifier: TrainedModel, labels: Sequence[str], m
             raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {short(found)}.")
 
 
-def files_of(path: Path) -> list[Path]:
-    """Return the files of an artifact: itself, or all in its folder."""
-    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-
-
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of an artifact, in hexadecimal.
-
-    The hash of a folder is the hash of its files' hashes and names, as `sha256sum` lists them, sorted by name.
-    """
-    if path.is_file():
-        return hashlib.sha256(read_whole(path)).hexdigest()
-    named = sorted((file.relative_to(path).as_posix(), file) for file in files_of(path))
-    lines = (f"{hashlib.sha256(read_whole(file)).hexdigest()}  {name}\n" for name, file in named)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
 @dataclass(frozen=True, kw_only=True)
 class About:
     """The words of the metadata: about the model and its output."""
@@ -312,10 +294,12 @@ class About:
 def about(classifier: TrainedModel, recipe: str) -> About:
     """Return the words about a classifier under a recipe."""
     several = "a text may have several, or none" if classifier.multi_label else "they add up to 1"
+    release = classifier.training.get(RELEASE, {})
     return About(
+        name=release.get("name", About.name),
         description=f"Classifies text into {len(classifier.labels)} labels from its code points alone, typos and all scripts "
         f"included ({classifier.head.name} head, {recipe} weights).",
-        version=__version__,
+        version=str(release.get("version", __version__)),
         author=CREATED_BY,
         output=f"The probability of each label; {several}.",
     )
@@ -341,6 +325,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
         **_languages(classifier),
         **_origin(classifier),
         **classifier.decision.entry(),
+        **classifier.training.get(RELEASE, {}),
     }
 
 

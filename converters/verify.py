@@ -13,7 +13,8 @@ import numpy as np
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
-from retvec_lite.converters.format import Format, chosen_formats, fingerprint, skipped_lines
+from retvec_lite.converters.format import Format, chosen_formats, skipped_lines
+from retvec_lite.converters.manifest import manifest_problems
 from retvec_lite.converters.parity import (
     REFERENCE_NAME,
     ArtifactResult,
@@ -29,6 +30,7 @@ from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import parse_json
+from retvec_lite.manifest import fingerprint
 from retvec_lite.model.report import REPORT_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
@@ -168,7 +170,8 @@ def verify(
     results.sort(key=lambda item: (formats.index(item[0]), places.get(str(item[1].recipe), len(places)), item[1].file))
     problems: tuple[str, ...] = ()
     if is_whole:
-        changed = _changed_artifacts(folder, [path for _, path in artifacts])
+        paths = [path for _, path in artifacts]
+        changed = _changed_artifacts(folder, paths) or manifest_problems(folder, model, paths)
         problems = (*_folder_problems(folder, examiner, results), *changed)
     return Verification(
         texts.describe(),

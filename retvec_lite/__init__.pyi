@@ -15,13 +15,16 @@ from retvec_lite.data.suspects import Check
 from retvec_lite.data.texts import read_texts
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.manifest import Manifest, ModelFile, UpdateError
 from retvec_lite.playground import demo
 from retvec_lite.runtime.answers import Explanation, Prediction, Span
 from retvec_lite.runtime.memory import Memory
 from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.classify_files import FilesReport, classify_files
 from retvec_lite.searching import Duplicates, Match, duplicates, nearest
+from retvec_lite.signing import make_key
 from retvec_lite.suggesting import Suggestion, suggest
+from retvec_lite.updates import Update, check_update
 from retvec_lite.version import __version__
 
 __all__ = [
@@ -36,20 +39,26 @@ __all__ = [
     "Explanation",
     "FilesReport",
     "IncompleteExportError",
+    "Manifest",
     "Match",
     "Memory",
+    "ModelFile",
     "Prediction",
     "RetvecLiteError",
     "Span",
     "Suggestion",
+    "Update",
+    "UpdateError",
     "__version__",
     "check",
+    "check_update",
     "classify_files",
     "compare",
     "demo",
     "duplicates",
     "info",
     "load",
+    "make_key",
     "mistype",
     "mistype_many",
     "nearest",

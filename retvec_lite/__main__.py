@@ -18,6 +18,8 @@ COMMANDS: Final = {
     "check": "find wrong labels, copies and other faults in a labelled file",
     "export": "export a trained classifier as .tflite, .mlpackage, .retvec or .onnx",
     "verify": "prove exported files against the float reference",
+    "make-key": "make the key pair that signs updates of a model",
+    "check-update": "check a signed export that was downloaded, before it takes the place of the installed model",
     "classify": "classify texts with an exported file or a trained classifier",
     "teach": "teach a classifier what a text is, without a training",
     "evaluate": "measure an exported file or a trained classifier on labelled data, with typos",
@@ -35,6 +37,8 @@ _MODULES: Final = {
     "verify": "exported",
     "info": "exported",
     "demo": "exported",
+    "make-key": "updates",
+    "check-update": "updates",
     "nearest": "searching",
     "duplicates": "searching",
 }
@@ -46,6 +50,7 @@ _EXTRAS: Final = {
     "flatbuffers": "export",
     "pyarrow": "parquet",
     "coremltools": "coreml",
+    "cryptography": "sign",
     "onnx": "onnx",
     "onnxruntime": "onnx",
 }

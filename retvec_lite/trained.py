@@ -216,10 +216,13 @@ class Trained:
         data: str | os.PathLike[str] | None = None,
         android: str | os.PathLike[str] | None = None,
         reject_at: float | None = None,
+        name: str | None = None,
+        model_version: int | None = None,
+        sign: str | os.PathLike[str] | None = None,
         force: bool = False,
         progress: Progress | bool | None = None,
     ) -> "Report":
-        """Write and verify `.tflite`, `.mlpackage`, `.retvec` and `.onnx` files, with labels, golden texts, a report and the float reference.
+        """Write and verify `.tflite`, `.mlpackage`, `.retvec` and `.onnx` files, with labels, golden texts, a manifest, a report and the float reference.
 
         Args:
             out: the folder to make.
@@ -229,6 +232,9 @@ class Trained:
             data: a labelled file to measure what rounding the weights costs; the starter texts by default.
             android: an Android project to put the model and its test texts into as well.
             reject_at: share of the right answers to keep, as for `train` (default: as it was trained; see `with_threshold`).
+            name: of the model, the same for all its versions; it stands in every file, with `model_version`.
+            model_version: a whole number that grows from one update to the next, such as 7.
+            sign: file with the private key of `make_key`, which signs `manifest.json` for updates; needs `name` and the extra `sign`.
             force: replace an earlier export.
             progress: a callback (what, done, total), or True for progress on standard error.
 
@@ -261,6 +267,9 @@ class Trained:
                 embed=embed,
                 data=data,
                 android=android,
+                name=name,
+                model_version=model_version,
+                sign=sign,
                 force=force,
                 progress=report,
             )

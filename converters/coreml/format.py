@@ -29,7 +29,6 @@ from retvec_lite.converters.format import (
     OpenArtifact,
     about,
     details,
-    files_of,
     require_origin,
 )
 from retvec_lite.converters.parity import Difference, RuntimeResult
@@ -46,6 +45,7 @@ from retvec_lite.converters.parity.oracle import (
 from retvec_lite.converters.recipes import RECIPES, Recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import parse_json
+from retvec_lite.manifest import files_of
 from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, letter_table
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import fold_table

@@ -268,6 +268,7 @@ class Info:
         # Early files tell the embedding's name alone.
         tuned = ", fine-tuned" if facts.get("fine_tuned") else ""
         about = [
+            *((what, str(facts[what])) for what in ("name", "version") if what in facts),
             ("recipe", str(facts.get("recipe"))),
             ("head", str(facts.get("head"))),
             ("embedding", f"{facts.get('embedding')}{tuned}"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
+from retvec_lite.manifest import MANIFEST_NAME, RELEASE
 from retvec_lite.terminal import json_line
 from retvec_lite.verdict import figures
 from retvec_lite.version import __version__
@@ -25,7 +26,7 @@ CARD_NAME: Final = "README.md"
 
 CREATED_BY: Final = f"retvec-lite {__version__}"
 
-_METRICS: Final = {
+METRICS: Final = {
     "micro_f1": ("f1", "micro F1"),
     "accuracy": ("accuracy", "accuracy"),
     "macro_f1": ("f1", "macro F1"),
@@ -94,9 +95,11 @@ def model_card(report: Mapping[str, Any]) -> bytes:
     decision = Decision.from_dict(report.get("decision"))
     data = str(facts.get("data", "unknown data"))
     scores = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
+    release = facts.get(RELEASE)
+    title = f"{release['name']} {release['version']}, a text" if release else "Text"
     parts = [
-        _front(decision, data, scores, files),
-        f"# Text classifier trained on {_code(data)}",
+        _front(decision, data, scores, files, release["name"] if release else f"classifier of {data}"),
+        f"# {title} classifier trained on {_code(data)}",
         f"Typo-proof: `{report['head']['name']}` head{' with n-grams' if report['ngrams'] else ''} of "
         f"[retvec-lite](https://pypi.org/project/retvec-lite), {facts.get('created_by', 'an early release')}.",
         f"## Labels\n\n{len(report['labels']):,}: {_labels(report['labels'])}",
@@ -111,13 +114,13 @@ def model_card(report: Mapping[str, Any]) -> bytes:
 
 
 def _front(
-    decision: Decision, data: str, scores: Sequence[tuple[str, Mapping[str, Any]]], files: Mapping[str, int]
+    decision: Decision, data: str, scores: Sequence[tuple[str, Mapping[str, Any]]], files: Mapping[str, int], title: str
 ) -> str:
     """Return the YAML: each value is JSON, which YAML contains."""
     metrics = [
         {"type": kind, "name": f"{name}, {float(rate):.0%} of the words mistyped", "value": round(row[key], 4)}
         for rate, row in scores
-        for key, (kind, name) in _METRICS.items()
+        for key, (kind, name) in METRICS.items()
         if row.get(key) is not None
     ]
     formats = [tag for suffix, tag in _TAGS.items() if any(name.endswith(suffix) for name in files)]
@@ -129,7 +132,7 @@ def _front(
         "pipeline_tag": "text-classification",
         "tags": ["text-classification", *formats, "on-device", "typos"],
         "metrics": ["f1", "accuracy"] if decision.multi_label else ["accuracy", "f1"],
-        "model-index": [{"name": f"classifier of {data}", "results": [result]}],
+        "model-index": [{"name": title, "results": [result]}],
     }
     return "\n".join(["---", *(f"{key}: {json_line(value)}" for key, value in fields.items()), "---"])
 
@@ -173,7 +176,10 @@ def _files(report: Mapping[str, Any]) -> str:
         lines[-1] += f" Not run on {' and '.join(report['skipped_runtimes'])}."
     lines += [f"{_code(file)} was not written: {_plain(why)}" for file, why in report.get("failed", {}).items()]
     more = "has every check, the operators, and the bytes of each part"
-    lines += ["", f"`golden.json` has texts with the answers to expect, for tests of your app. `{REPORT_NAME}` {more}."]
+    lines += [
+        "",
+        f"`golden.json` has texts with the answers to expect, for tests of your app. `{MANIFEST_NAME}` is for updates. `{REPORT_NAME}` {more}.",
+    ]
     return "\n".join(lines)
 
 
@@ -203,7 +209,7 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
 def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]], labels: Sequence[str]) -> str:
     if not scores:
         return "None were kept."
-    names = {key: name for key, (_, name) in _METRICS.items() if all(row.get(key) is not None for _, row in scores)}
+    names = {key: name for key, (_, name) in METRICS.items() if all(row.get(key) is not None for _, row in scores)}
     lines = [
         f"| mistyped words | {' | '.join(names.values())} |",
         "|---" * (1 + len(names)) + "|",

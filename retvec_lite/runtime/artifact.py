@@ -64,10 +64,12 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "fine_tuned": FLAG,
     "head": TEXT,
     "languages": listed(TEXT),
+    "name": TEXT,
     "oldest_runtime": mapped(TEXT),
     "recipe": TEXT,
     "tensors": either(mapped(TEXT), NOTHING),
     "trained": structured({"data": TEXT, "day": TEXT, "texts": COUNT, "seed": COUNT, "accuracy": SHARE}),
+    "version": COUNT,
 }
 """What the metadata of a file are, beside labels and settings. Files of earlier releases have fewer."""
 

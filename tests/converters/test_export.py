@@ -144,7 +144,7 @@ def test_the_folder_holds_what_is_promised_and_the_same_bytes_every_time(source:
     assert progress == [("exporting", done, 3) for done in range(4)]
     first = {path.name: path.read_bytes() for path in dist.iterdir()}
     assert set(first) == {path.name for path in report.files} | {
-        *("labels.txt", "golden.json", "report.json", "reference.safetensors", "README.md")
+        *("labels.txt", "golden.json", "manifest.json", "report.json", "reference.safetensors", "README.md")
     }
     assert all(any(fnmatch.fnmatchcase(name, pattern) for pattern in owned_files()) for name in first)
     for name in (*(path.name for path in report.files), "labels.txt", "reference.safetensors"):

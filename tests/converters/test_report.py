@@ -9,8 +9,9 @@ import standin
 from exported import EXPORTED
 
 from retvec_lite.converters.export import Exported, Report
-from retvec_lite.converters.format import find_format, fingerprint
+from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
+from retvec_lite.manifest import fingerprint
 from retvec_lite.model.report import report_json
 
 

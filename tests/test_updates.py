@@ -1,0 +1,213 @@
+import hashlib
+import json
+import runpy
+import shutil
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exported import EXPORTED
+
+import retvec_lite as rl
+from retvec_lite.__main__ import main
+from retvec_lite.manifest import Manifest
+from retvec_lite.updates import open_manifest
+
+pytest.importorskip("cryptography", reason="the extra sign is not installed")
+
+DATA = Path(__file__).parent / "data"
+CASES = json.loads((DATA / "updates.json").read_text(encoding="utf-8"))
+
+
+def taken(case: dict[str, Any]) -> Manifest:
+    """What an app does with a download."""
+    content = case["content"].encode()
+    manifest = open_manifest(
+        case["manifest"].encode(), bytes.fromhex(case["signature"]), case["key"], case["model"], case["installed"]
+    )
+    manifest.check(case["file"], len(content), hashlib.sha256(content).hexdigest())
+    manifest.try_texts(case["file"], lambda text: case["answers"][text])
+    return manifest
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_an_update_is_taken_or_refused_with_its_code(case: dict[str, Any]) -> None:
+    if case["code"] is None:
+        assert taken(case).name == case["model"]
+        return
+    with pytest.raises(rl.UpdateError) as caught:
+        taken(case)
+    assert caught.value.code == case["code"]
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+def test_the_cases_are_those_of_the_present_contract_and_manifest() -> None:
+    assert runpy.run_path(str(DATA / "make_updates.py"))["content"]() == (DATA / "updates.json").read_text("utf-8")
+
+
+def test_every_bit_of_a_manifest_counts() -> None:
+    case = CASES[0]
+    text, signature = bytearray(case["manifest"].encode()), bytes.fromhex(case["signature"])
+    for place in range(0, len(text), 7):
+        text[place] ^= 1 << place % 8
+        with pytest.raises(rl.UpdateError) as caught:
+            open_manifest(bytes(text), signature, case["key"], case["model"], 0)
+        assert caught.value.code == "UPDATE_SIGNATURE"
+        text[place] ^= 1 << place % 8
+    assert open_manifest(bytes(text), signature, case["key"], case["model"], 0).version == 7
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A signed export in formats that need no TensorFlow, and its public key."""
+    folder = tmp_path_factory.mktemp("release")
+    key = rl.make_key(folder / "update.key")
+    classifier = rl.load(EXPORTED / "pool" / "reference.safetensors")
+    report = classifier.export(
+        folder / "dist",
+        formats=["engine"],
+        recipes=["int8", "int4"],
+        data=EXPORTED / "texts.csv",
+        name="router",
+        model_version=7,
+        sign=folder / "update.key",
+    )
+    assert report.signed_with == key and key in str(report)
+    return folder, key
+
+
+@pytest.fixture
+def download(release: tuple[Path, str], tmp_path: Path) -> Path:
+    """What a server fetched of it: the manifest, its signature and one of the files."""
+    for name in ("manifest.json", "manifest.json.sig", "classifier-int8.retvec"):
+        shutil.copy(release[0] / "dist" / name, tmp_path)
+    return tmp_path
+
+
+def test_a_signed_export_says_what_it_is(release: tuple[Path, str]) -> None:
+    dist = release[0] / "dist"
+    manifest = json.loads((dist / "manifest.json").read_bytes())
+    report = json.loads((dist / "report.json").read_bytes())
+    assert [file["sha256"] for file in manifest["files"]] == [file["sha256"] for file in report["artifacts"]]
+    assert [file["bytes"] for file in manifest["files"]] == [
+        (dist / file["file"]).stat().st_size for file in manifest["files"]
+    ]
+    assert (manifest["name"], manifest["version"], manifest["labels"]) == ("router", 7, report["labels"])
+    assert 1 <= len(manifest["texts"]) <= 8
+    for file in manifest["files"]:
+        facts = rl.info(dist / file["file"])
+        assert (facts.to_dict()["name"], facts.to_dict()["version"]) == ("router", 7)
+        assert "router" in str(facts)
+    assert "# router 7, a text classifier" in (dist / "README.md").read_text("utf-8")
+    # The weights are of no version: an export of them must not pass for one.
+    assert (dist / "reference.safetensors").read_bytes() == (EXPORTED / "pool" / "reference.safetensors").read_bytes()
+    assert rl.verify(dist, data=EXPORTED / "texts.csv").problems == ()
+
+
+def test_verify_compares_the_manifest(release: tuple[Path, str], tmp_path: Path) -> None:
+    dist = Path(shutil.copytree(release[0] / "dist", tmp_path / "dist"))
+    (dist / "classifier-int4.retvec").unlink()
+    path = dist / "manifest.json"
+    for old, new, told in (
+        ('"bytes": ', '"bytes": 1', "bytes instead of"),
+        ('"sha256": "', '"sha256": "0', "another file than"),
+        ('"contract_version": 1', '"contract_version": 2', "contract version must be"),
+        ("{", "[", "not valid JSON"),
+    ):
+        whole = path.read_text("utf-8")
+        path.write_text(whole.replace(old, new), "utf-8")
+        assert told in " ".join(rl.verify(dist, data=EXPORTED / "texts.csv").problems)
+        path.write_text(whole, "utf-8")
+
+
+def test_a_download_is_checked(release: tuple[Path, str], download: Path) -> None:
+    key = release[1]
+    update = rl.check_update(download, key, "router", installed=6)
+    assert update.files == update.tried == (download / "classifier-int8.retvec",)
+    assert "router 7: signed with this key" in str(update)
+    for installed, name, code in ((7, "router", "UPDATE_OLD"), (0, "spam", "UPDATE_NAME")):
+        with pytest.raises(rl.UpdateError) as caught:
+            rl.check_update(download, key, name, installed=installed)
+        assert caught.value.code == code
+
+
+def test_a_half_download_is_refused(release: tuple[Path, str], download: Path) -> None:
+    file = download / "classifier-int8.retvec"
+    whole = file.read_bytes()
+    for content in (whole[:-64], b"", whole[:-1] + bytes([whole[-1] ^ 1])):
+        file.write_bytes(content)
+        with pytest.raises(rl.UpdateError) as caught:
+            rl.check_update(download, release[1], "router")
+        assert caught.value.code == "UPDATE_FILE"
+    file.unlink()
+    with pytest.raises(rl.UpdateError, match="None of the files"):
+        rl.check_update(download, release[1], "router")
+    (download / "manifest.json.sig").unlink()
+    with pytest.raises(rl.RetvecLiteError, match=r"Cannot read .*manifest\.json\.sig"):
+        rl.check_update(download, release[1], "router")
+
+
+def test_a_file_that_answers_otherwise_is_refused(release: tuple[Path, str], download: Path) -> None:
+    """A right signature over wrong answers: an exporter with a fault, which only trying finds."""
+    from retvec_lite.signing import read_private_key
+
+    manifest = json.loads((download / "manifest.json").read_bytes())
+    manifest["texts"][0]["labels"] = [] if manifest["texts"][0]["labels"] else manifest["labels"][:1]
+    content = json.dumps(manifest).encode()
+    (download / "manifest.json").write_bytes(content)
+    (download / "manifest.json.sig").write_bytes(read_private_key(release[0] / "update.key").sign(content))
+    with pytest.raises(rl.UpdateError) as caught:
+        rl.check_update(download, release[1], "router")
+    assert caught.value.code == "UPDATE_ANSWERS"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"name": "router"}, "go together"),
+        ({"model_version": 7}, "go together"),
+        ({"name": "a router", "model_version": 7}, "name of a model"),
+        ({"name": "r" * 41, "model_version": 7}, "name of a model"),
+        ({"name": "router", "model_version": 0}, "version of a model"),
+        ({"name": "router", "model_version": 2**31}, "version of a model"),
+        ({"sign": "{}/update.key"}, "name and version"),
+        ({"name": "router", "model_version": 7, "sign": "{}/update.key.pub"}, "no private key"),
+        ({"name": "router", "model_version": 7, "sign": "{}/none.key"}, "Cannot read the key"),
+    ],
+)
+def test_a_release_that_no_app_could_check_is_refused_before_the_work(
+    release: tuple[Path, str], tmp_path: Path, options: dict[str, Any], told: str
+) -> None:
+    options = {key: value.format(release[0]) if isinstance(value, str) else value for key, value in options.items()}
+    classifier = rl.load(EXPORTED / "pool" / "reference.safetensors")
+    with pytest.raises(rl.RetvecLiteError, match=told):
+        classifier.export(tmp_path / "dist", formats=["engine"], **options)
+    assert not (tmp_path / "dist").exists()
+
+
+def test_keys_are_private_and_kept(tmp_path: Path) -> None:
+    key = rl.make_key(tmp_path / "a.key")
+    assert (tmp_path / "a.key.pub").read_text() == f"{key}\n"
+    if sys.platform != "win32":
+        assert stat.S_IMODE((tmp_path / "a.key").stat().st_mode) == 0o600
+    with pytest.raises(rl.RetvecLiteError, match="already exists"):
+        rl.make_key(tmp_path / "a.key")
+    assert (tmp_path / "a.key.pub").read_text() == f"{key}\n"
+    (tmp_path / "a.key").chmod(0o644)
+    assert rl.make_key(tmp_path / "a.key", force=True) != key
+    if sys.platform != "win32":
+        assert stat.S_IMODE((tmp_path / "a.key").stat().st_mode) == 0o600
+
+
+def test_the_commands_do_the_same(
+    download: Path, release: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    public = str(release[0] / "update.key.pub")
+    assert main(["check-update", str(download), public, "router", "--installed", "6"]) == 0
+    assert "golden texts answered as expected" in capsys.readouterr().out
+    assert main(["check-update", str(download), public, "router", "--installed", "7"]) == 2
+    assert capsys.readouterr().err == "retvec-lite: error: The update is version 7 of router, and 7 is installed.\n"
+    assert main(["make-key", str(download / "b.key")]) == 0
+    assert (download / "b.key.pub").read_text() in capsys.readouterr().out
