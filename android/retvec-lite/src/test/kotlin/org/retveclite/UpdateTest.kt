@@ -1,0 +1,70 @@
+package org.retveclite
+
+import org.json.JSONArray
+import org.json.JSONObject
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
+import org.junit.Test
+import java.io.File
+import java.security.Provider
+import java.security.Security
+
+/** The updates that Python and JavaScript take and refuse as well. */
+class UpdateTest {
+    private val cases = JSONArray(File("../../tests/data/updates.json").readText()).let { list -> List(list.length(), list::getJSONObject) }
+
+    private fun hex(digits: String) = ByteArray(digits.length / 2) { digits.substring(2 * it, 2 * it + 2).toInt(16).toByte() }
+
+    private fun verified(case: JSONObject, provider: Provider? = null) = Update.verify(
+        case.getString("manifest").toByteArray(),
+        hex(case.getString("signature")),
+        case.getString("key"),
+        case.getString("model"),
+        case.getInt("installed"),
+        provider,
+    )
+
+    private fun taken(case: JSONObject) = verified(case).apply {
+        check(case.getString("file"), case.getString("content").toByteArray())
+        tryTexts { text ->
+            val labels = case.getJSONObject("answers").getJSONArray(text)
+            List(labels.length(), labels::getString)
+        }
+    }
+
+    @Test
+    fun everyUpdateIsTakenOrRefusedWithItsCode() {
+        for (case in cases) {
+            val name = case.getString("name")
+            val found = try {
+                assertEquals(name, case.getString("model"), taken(case).name)
+                null
+            } catch (error: UpdateException) {
+                assertTrue(name, Regex("[^\n]+\\.").matches(error.message!!))
+                error.code.name
+            }
+            assertEquals(name, if (case.isNull("code")) null else case.getString("code"), found)
+        }
+        val tested = cases.filterNot { it.isNull("code") }.map { it.getString("code") }.toSet()
+        assertEquals(UpdateException.Code.values().map { it.name }.toSet() - "UPDATE_PLATFORM", tested)
+    }
+
+    @Test
+    fun anUpdateSaysWhatItHolds() {
+        val update = taken(cases.first())
+        assertEquals(7, update.version)
+        assertEquals(listOf("delivery", "gift", "größe"), update.labels)
+        assertEquals(setOf("classifier-int8.retvec", "classifier-int4.retvec"), update.files)
+        update.tryTexts { text -> update.texts.first { it.first == text }.second + null } // no label is none
+    }
+
+    @Test
+    fun theProviderIsThatOfTheApp() {
+        val own = Security.getProvider("SunEC")
+        assertEquals(7, verified(cases.first(), own).version)
+        val without = Security.getProvider("SUN")
+        val error = assertThrows(UpdateException::class.java) { verified(cases.first(), without) }
+        assertEquals(UpdateException.Code.UPDATE_PLATFORM, error.code)
+    }
+}
