@@ -159,6 +159,7 @@ class Manifest:
                     "UPDATE_CONTRACT",
                     f"The files follow version {version} of the contract, and this release knows {CONTRACT_VERSIONS[-1]} at most. Update retvec-lite first.",
                 )
+            fields = {"name": None, "version": None, **fields}
             if missing := next((name for name in _KINDS if name not in fields), None):
                 raise RetvecLiteError(f"{MANIFEST_NAME} is not what export writes: it has no {missing}.")
             check_fields(fields, _KINDS)

@@ -160,7 +160,7 @@ function read(
   }
   if (!isRecord(found) || found.format !== FORMAT) throw unreadable(`its format is not ${FORMAT}`);
   if (found.manifest_version !== MANIFEST_VERSION) throw unreadable("it is of another version; update retvec-lite");
-  const { contract_version: contract, name, version } = found;
+  const { contract_version: contract, name = null, version = null } = found;
   // Before the rest, which a newer contract may have changed.
   if (Number.isInteger(contract) && ((contract as number) < 1 || (contract as number) > CONTRACT_VERSION)) {
     throw new UpdateError(
@@ -179,7 +179,7 @@ function read(
       (item) => isRecord(item) && isText(item.file) && isText(item.sha256) && Number.isInteger(item.bytes),
     );
   if (!isWhole) throw unreadable("it lacks a field, or has one of another kind");
-  return found as ReturnType<typeof read>;
+  return { ...found, name, version } as ReturnType<typeof read>;
 }
 
 function unreadable(why: string): UpdateError {

@@ -96,6 +96,7 @@ def cases() -> Iterator[dict[str, Any]]:
 
     yield case("another model of the same key", "UPDATE_NAME", model="spam")
     yield case("no name", "UPDATE_NAME", fields={"name": None})
+    yield case("without name", "UPDATE_NAME", fields={"name": "absent"})
 
     newest = CONTRACT_VERSIONS[-1]
     yield case("newer contract", "UPDATE_CONTRACT", fields={"contract_version": newest + 1})
@@ -105,11 +106,11 @@ def cases() -> Iterator[dict[str, Any]]:
     yield case("something else", "UPDATE_MANIFEST", fields={"format": "retvec-lite-report"})
     yield case("no JSON", "UPDATE_MANIFEST", signed="version: 7")
     yield case("a list", "UPDATE_MANIFEST", signed="[]")
-    for field in ("name", "version", "contract_version", "labels", "texts", "files"):
+    for field in ("version", "contract_version", "labels", "texts", "files"):
         yield case(f"without {field}", "UPDATE_MANIFEST", fields={field: "absent"})
     for version in (None, 0, -7, LARGEST_VERSION + 1, 7.5, "7", True):
         yield case(f"version {json.dumps(version)}", "UPDATE_MANIFEST", fields={"version": version})
-    for field, value in (("contract_version", "3"), ("labels", "delivery"), ("texts", [["a", "b"]]), ("files", [{"file": "a"}]), ("files", [7])):  # fmt: skip
+    for field, value in (("name", 7), ("contract_version", "3"), ("labels", "delivery"), ("texts", [["a", "b"]]), ("files", [{"file": "a"}]), ("files", [7])):  # fmt: skip
         yield case(f"{field} is {json.dumps(value)}", "UPDATE_MANIFEST", fields={field: value})
 
     yield case("another answer", "UPDATE_ANSWERS", answers={**TEXTS, "where is my parcel": ["gift"]})

@@ -131,7 +131,7 @@ class Update private constructor(
             }
             val fields = read(signed)
             val update = try {
-                val found = fields.get("name")
+                val found = fields.opt("name").takeUnless { it == JSONObject.NULL }?.let(::string)
                 val texts = fields.list("texts") { item -> item.text("text") to item.strings("labels") }
                 val files = fields.list("files") { item -> item.text("file") to (item.whole("bytes") to item.text("sha256")) }
                 val labels = fields.strings("labels")

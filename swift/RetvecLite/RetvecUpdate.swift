@@ -1,0 +1,183 @@
+#if canImport(CryptoKit)
+import CryptoKit
+import Foundation
+
+/// A model that must not take the place of the installed one; `code` says why to programs, `errorDescription` to people.
+public struct RetvecUpdateError: LocalizedError {
+    /// The same in every package of retvec-lite.
+    public enum Code: String {
+        /// No public key.
+        case key = "UPDATE_KEY"
+        /// Signed with another key, or changed since.
+        case signature = "UPDATE_SIGNATURE"
+        /// No manifest, or one of a newer release.
+        case manifest = "UPDATE_MANIFEST"
+        /// Of another model.
+        case name = "UPDATE_NAME"
+        /// Not newer than the installed model.
+        case old = "UPDATE_OLD"
+        /// Needs a newer release.
+        case contract = "UPDATE_CONTRACT"
+        /// Not listed, half, or other bytes.
+        case file = "UPDATE_FILE"
+        /// A golden text is answered otherwise.
+        case answers = "UPDATE_ANSWERS"
+    }
+
+    public let code: Code
+    public let errorDescription: String?
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        errorDescription = message
+    }
+}
+
+/// An update that was downloaded: `init` checks signature, name and version, `check` the bytes of a file, and `tryTexts` its answers. Only
+/// then may the file take the place of the installed one. docs/updates.md has the whole recipe.
+@available(iOS 13, macOS 10.15, tvOS 13, watchOS 6, *)
+public struct RetvecUpdate {
+    /// What `manifest.json` holds; there is more in it, such as the figures of the training.
+    private struct Manifest: Decodable {
+        struct File: Decodable {
+            let file: String
+            let bytes: Int
+            let sha256: String
+        }
+        struct Text: Decodable {
+            let text: String
+            let labels: [String]
+        }
+
+        let name: String?
+        let version: Int?
+        let labels: [String]
+        let texts: [Text]
+        let files: [File]
+    }
+
+    /// What is read before the rest, which a newer release may have changed.
+    private struct Kind: Decodable {
+        let format: String
+        let manifestVersion: Int
+        let contractVersion: Int
+
+        enum CodingKeys: String, CodingKey {
+            case format
+            case manifestVersion = "manifest_version"
+            case contractVersion = "contract_version"
+        }
+    }
+
+    public let name: String
+    public let version: Int
+    /// The labels, in the order in which the model was trained.
+    public let labels: [String]
+    /// Golden texts, and the labels that every file gives them.
+    public let texts: [(text: String, labels: [String])]
+    private let listed: [Manifest.File]
+
+    /// The names of the files.
+    public var files: [String] { listed.map(\.file) }
+
+    /// The newest version of the contract that this package reads.
+    private static let newestContract = 3
+
+    /// Checks the signature, then the name and version that were signed. Nothing is read of what is not signed.
+    ///
+    /// - Parameters:
+    ///   - manifest: the exact bytes of `manifest.json`.
+    ///   - signature: those of `manifest.json.sig`.
+    ///   - key: the public key that the app was built with, 64 hexadecimal digits.
+    ///   - name: of the model: no other model of the same key can take its place.
+    ///   - installed: version of the installed model; the update must be newer.
+    /// - Throws: `RetvecUpdateError` where anything is wrong.
+    public init(manifest: Data, signature: Data, key: String, name: String, installed: Int = 0) throws {
+        guard let raw = Self.bytes(of: key), raw.count == 32, let known = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else {
+            throw RetvecUpdateError(.key, "The public key must be 64 hexadecimal digits.")
+        }
+        guard signature.count == 64, known.isValidSignature(signature, for: manifest) else {
+            throw RetvecUpdateError(.signature, "The manifest was not signed with this key, or was changed since. Do not use its files.")
+        }
+        let found = try Self.read(manifest)
+        guard found.name == name else {
+            throw RetvecUpdateError(.name, "The update is of the model \(found.name ?? "without a name"), not of \(name).")
+        }
+        guard let version = found.version, version >= 1, version <= Int(Int32.max) else {
+            throw Self.unreadable("it has no version of the model")
+        }
+        guard version > installed else {
+            throw RetvecUpdateError(.old, "The update is version \(version) of \(name), and \(installed) is installed.")
+        }
+        self.name = name
+        self.version = version
+        labels = found.labels
+        texts = found.texts.map { (text: $0.text, labels: $0.labels) }
+        listed = found.files
+    }
+
+    /// Checks that `content` is the file that was signed, byte for byte; throws `RetvecUpdateError` if not.
+    public func check(_ file: String, _ content: Data) throws {
+        guard let entry = listed.first(where: { $0.file == file }) else {
+            throw RetvecUpdateError(.file, "\(file) is not in the manifest.")
+        }
+        guard content.count == entry.bytes else {
+            throw RetvecUpdateError(.file, "\(file) has \(content.count) bytes instead of \(entry.bytes). Download it again.")
+        }
+        guard Data(SHA256.hash(data: content)) == Self.bytes(of: entry.sha256) else {
+            throw RetvecUpdateError(.file, "\(file) is another file than the manifest lists. Download it again.")
+        }
+    }
+
+    /// Checks that a file answers the golden texts as it did when it was exported; throws `RetvecUpdateError` for the first text that has
+    /// other labels.
+    ///
+    ///     try update.tryTexts { text in classifier.classifyAll(text).map(\.label) }
+    public func tryTexts(_ labelsOf: (String) throws -> [String]) throws {
+        for (text, labels) in texts {
+            let found = try labelsOf(text)
+            guard found.sorted() == labels.sorted() else {
+                throw RetvecUpdateError(.answers, "The update answers \(found) to \"\(text)\", not \(labels). Keep the installed model.")
+            }
+        }
+    }
+
+    private static func read(_ signed: Data) throws -> Manifest {
+        let kind: Kind
+        do {
+            kind = try JSONDecoder().decode(Kind.self, from: signed)
+        } catch {
+            throw unreadable("it is not what export writes")
+        }
+        guard kind.format == "retvec-lite-manifest" else { throw unreadable("its format is not retvec-lite-manifest") }
+        guard kind.manifestVersion == 1 else { throw unreadable("it is of another version; update retvec-lite") }
+        guard (1...newestContract).contains(kind.contractVersion) else {
+            throw RetvecUpdateError(
+                .contract,
+                "The files follow version \(kind.contractVersion) of the contract, and this package knows \(newestContract) at most. Update it first."
+            )
+        }
+        do {
+            return try JSONDecoder().decode(Manifest.self, from: signed)
+        } catch {
+            throw unreadable("it lacks a field, or has one of another kind")
+        }
+    }
+
+    private static func unreadable(_ why: String) -> RetvecUpdateError {
+        RetvecUpdateError(.manifest, "The manifest cannot be read: \(why).")
+    }
+
+    /// The bytes of hexadecimal digits; nil for anything else.
+    private static func bytes(of digits: String) -> Data? {
+        let values = digits.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
+        guard values.count % 2 == 0 else { return nil }
+        var found = Data()
+        for place in stride(from: 0, to: values.count, by: 2) {
+            guard let high = values[place], let low = values[place + 1] else { return nil }
+            found.append(UInt8(16 * high + low))
+        }
+        return found
+    }
+}
+#endif
