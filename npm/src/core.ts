@@ -1,10 +1,10 @@
 /** retvec-lite without an engine inside: for pages and hosts that load `engine.wasm` themselves. */
 export { Classifier, type Embedded, type Prediction, type Span } from "./classifier.js";
-export { type ErrorCode, RetvecError } from "./errors.js";
+export { type ErrorCode, RetvecError, type UpdateCode } from "./errors.js";
 export type { PredictOptions } from "./given.js";
 export type { Memory } from "./memory.js";
 export { load, type LoadOptions } from "./load.js";
 export type { Artifact, Decision, EncoderConfig } from "./retvec_file.js";
 export type { Source } from "./source.js";
 export type { Text } from "./text.js";
-export { type Manifest, type ModelFile, Update, type UpdateCode, UpdateError } from "./update.js";
+export { type Manifest, type ModelFile, Update } from "./update.js";

@@ -1,25 +1,5 @@
 /** Check what was downloaded of an update before it takes the place of the installed model. docs/updates.md has the whole recipe. */
-import { causeOf, RetvecLiteError } from "./errors.js";
-
-/**
- * Why an update is refused, as in every package of retvec-lite. `KEY`: no public key; `SIGNATURE`: signed with another key, or changed;
- * `MANIFEST`: none, or one of a newer release; `NAME`: of another model; `OLD`: not newer than the installed one; `CONTRACT`: needs a newer
- * release; `FILE`: not listed, half, or other bytes; `ANSWERS`: a golden text is answered otherwise; `PLATFORM`: no Ed25519 here.
- */
-export type UpdateCode =
-  `UPDATE_${"KEY" | "SIGNATURE" | "MANIFEST" | "NAME" | "OLD" | "CONTRACT" | "FILE" | "ANSWERS" | "PLATFORM"}`;
-
-/** A model that must not take the place of the installed one. */
-export class UpdateError extends RetvecLiteError {
-  override name = "UpdateError";
-
-  constructor(
-    readonly code: UpdateCode,
-    message: string,
-  ) {
-    super(message);
-  }
-}
+import { causeOf, RetvecError } from "./errors.js";
 
 /** A file of an export. */
 export interface ModelFile {
@@ -57,7 +37,7 @@ export class Update {
    * @param key the public key that the app was built with, 64 hexadecimal digits.
    * @param name of the model: no other model of the same key can take its place.
    * @param installed version of the installed model; the update must be newer.
-   * @throws UpdateError where anything is wrong.
+   * @throws RetvecError where anything is wrong.
    */
   static async verify(
     manifest: Uint8Array | ArrayBuffer,
@@ -68,23 +48,23 @@ export class Update {
   ): Promise<Update> {
     const signed = copyOf(manifest);
     if (!/^[0-9a-f]{64}$/i.test(key))
-      throw new UpdateError("UPDATE_KEY", "The public key must be 64 hexadecimal digits.");
+      throw new RetvecError("UPDATE_KEY", "The public key must be 64 hexadecimal digits.");
     const raw = Uint8Array.from(key.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
     if (!(await isSigned(signed, copyOf(signature), raw))) {
-      throw new UpdateError(
+      throw new RetvecError(
         "UPDATE_SIGNATURE",
         "The manifest was not signed with this key, or was changed since. Do not use its files.",
       );
     }
     const found = read(signed);
     if (found.name !== name) {
-      throw new UpdateError("UPDATE_NAME", `The update is of the model ${found.name}, not of ${name}.`);
+      throw new RetvecError("UPDATE_NAME", `The update is of the model ${found.name}, not of ${name}.`);
     }
     const { version } = found;
     if (version === null || version < 1 || version > LARGEST_VERSION)
       throw unreadable("it has no version of the model");
     if (version <= installed) {
-      throw new UpdateError(
+      throw new RetvecError(
         "UPDATE_OLD",
         `The update is version ${version} of ${name}, and ${installed} is installed.`,
       );
@@ -95,20 +75,20 @@ export class Update {
   /**
    * Check that a file is the one that was signed, byte for byte.
    *
-   * @throws UpdateError for a file that is not listed, half, or another one.
+   * @throws RetvecError for a file that is not listed, half, or another one.
    */
   async check(file: string, content: Uint8Array | ArrayBuffer): Promise<void> {
     const listed = this.manifest.files.find((found) => found.file === file);
-    if (!listed) throw new UpdateError("UPDATE_FILE", `${file} is not in the manifest.`);
+    if (!listed) throw new RetvecError("UPDATE_FILE", `${file} is not in the manifest.`);
     if (content.byteLength !== listed.bytes) {
-      throw new UpdateError(
+      throw new RetvecError(
         "UPDATE_FILE",
         `${file} has ${content.byteLength} bytes instead of ${listed.bytes}. Download it again.`,
       );
     }
     const hash = new Uint8Array(await platform().digest("SHA-256", copyOf(content)));
     if (Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("") !== listed.sha256) {
-      throw new UpdateError("UPDATE_FILE", `${file} is another file than the manifest lists. Download it again.`);
+      throw new RetvecError("UPDATE_FILE", `${file} is another file than the manifest lists. Download it again.`);
     }
   }
 
@@ -116,7 +96,7 @@ export class Update {
    * Check that a file answers the golden texts as it did when it was exported.
    *
    * @param labelsOf returns the labels of a text: one, none, or any number where there may be several.
-   * @throws UpdateError for the first text that has others.
+   * @throws RetvecError for the first text that has others.
    */
   async tryTexts(
     labelsOf: (text: string) => PromiseLike<readonly (string | null)[]> | readonly (string | null)[],
@@ -124,7 +104,7 @@ export class Update {
     for (const { text, labels } of this.manifest.texts) {
       const found = (await labelsOf(text)).filter((label) => label !== null);
       if (JSON.stringify([...found].sort()) === JSON.stringify([...labels].sort())) continue;
-      throw new UpdateError(
+      throw new RetvecError(
         "UPDATE_ANSWERS",
         `The update answers ${JSON.stringify(found)} to ${JSON.stringify(text)}, not ${JSON.stringify(labels)}. Keep the installed model.`,
       );
@@ -138,14 +118,14 @@ async function isSigned(signed: BufferSource, signature: BufferSource, key: Buff
     const imported = await subtle.importKey("raw", key, { name: "Ed25519" }, false, ["verify"]);
     return await subtle.verify({ name: "Ed25519" }, imported, signature, signed);
   } catch (error) {
-    throw new UpdateError("UPDATE_PLATFORM", `Signatures cannot be checked here: ${causeOf(error)}.`);
+    throw new RetvecError("UPDATE_PLATFORM", `Signatures cannot be checked here: ${causeOf(error)}.`);
   }
 }
 
 function platform(): SubtleCrypto {
   const { subtle } = (globalThis as { crypto?: { subtle?: SubtleCrypto } }).crypto ?? {};
   if (subtle) return subtle;
-  throw new UpdateError("UPDATE_PLATFORM", "There is no WebCrypto here. It needs https, or Node.js 20.");
+  throw new RetvecError("UPDATE_PLATFORM", "There is no WebCrypto here. It needs https, or Node.js 20.");
 }
 
 /** Parse a manifest that is signed; `name` and `version` are null where its export had none. */
@@ -163,7 +143,7 @@ function read(
   const { contract_version: contract, name = null, version = null } = found;
   // Before the rest, which a newer contract may have changed.
   if (Number.isInteger(contract) && ((contract as number) < 1 || (contract as number) > CONTRACT_VERSION)) {
-    throw new UpdateError(
+    throw new RetvecError(
       "UPDATE_CONTRACT",
       `The files follow version ${contract as number} of the contract, and this package knows ${CONTRACT_VERSION} at most. Update it first.`,
     );
@@ -182,8 +162,8 @@ function read(
   return { ...found, name, version } as ReturnType<typeof read>;
 }
 
-function unreadable(why: string): UpdateError {
-  return new UpdateError("UPDATE_MANIFEST", `The manifest cannot be read: ${why}.`);
+function unreadable(why: string): RetvecError {
+  return new RetvecError("UPDATE_MANIFEST", `The manifest cannot be read: ${why}.`);
 }
 
 function copyOf(bytes: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
-import { RetvecLiteError } from "../src/errors.js";
-import { Update, UpdateError } from "../src/update.js";
+import { RetvecError } from "../src/errors.js";
+import { Update } from "../src/update.js";
 
 interface Case {
   readonly name: string;
@@ -30,12 +30,12 @@ async function take(given: Case): Promise<void> {
   await update.tryTexts(async (text) => given.answers[text] ?? []);
 }
 
-async function refusalOf(given: Case): Promise<UpdateError | undefined> {
+async function refusalOf(given: Case): Promise<RetvecError | undefined> {
   try {
     await take(given);
   } catch (error) {
-    expect(error).toBeInstanceOf(RetvecLiteError);
-    return error as UpdateError;
+    expect(error).toBeInstanceOf(RetvecError);
+    return error as RetvecError;
   }
   return undefined;
 }
