@@ -1,4 +1,4 @@
-// docs/updates.md shows this file from here on; tests/web/test_updates.py compares them.
+// The recipe of docs/updates.md for web pages: copy it into yours.
 import { type Classifier, load, Update } from "../src/index.js";
 
 const KEY = "the 64 digits of update.key.pub";

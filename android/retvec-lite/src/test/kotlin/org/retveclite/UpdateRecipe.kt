@@ -1,0 +1,52 @@
+package org.retveclite
+
+// The recipe of docs/updates.md for Android and JVMs: copy it into your app.
+import java.io.File
+import java.io.FileOutputStream
+import java.io.IOException
+
+private const val NAME = "router"
+private const val FILE = "classifier-int8.retvec"
+
+/** Models that were downloaded: `7.retvec` is version 7. `7.bad` did not work, and is never taken again. */
+class Models(private val folder: File, private val bundled: Int, private val key: String) {
+    /** The newest version that was ever installed. */
+    val installed: Int get() = maxOf(bundled, versions(".retvec").firstOrNull() ?: 0, versions(".bad").firstOrNull() ?: 0)
+
+    /** Checks an update and keeps it for the next start. Throws where it must not be used; `UPDATE_OLD` is the usual day. */
+    fun install(manifest: ByteArray, signature: ByteArray, model: ByteArray) {
+        val update = Update.verify(manifest, signature, key, NAME, installed)
+        update.check(FILE, model)
+        val new = File(folder, "new")
+        FileOutputStream(new).use {
+            it.write(model)
+            it.fd.sync()
+        }
+        RetvecClassifier(new).use { classifier ->
+            update.tryTexts { text -> classifier.predictAll(text).map { it.label } }
+        }
+        // Whole or not at all.
+        if (!new.renameTo(File(folder, "${update.version}.retvec"))) throw IOException("Cannot write to $folder.")
+        versions(".retvec").drop(2).forEach { File(folder, "$it.retvec").delete() }
+    }
+
+    /** Opens the newest model that works; null where that is the bundled one. */
+    fun open(): RetvecClassifier? {
+        for (version in versions(".retvec").filter { it > bundled }) {
+            try {
+                return RetvecClassifier(File(folder, "$version.retvec"))
+            } catch (_: IOException) {
+                rollBack(version)
+            }
+        }
+        return null
+    }
+
+    /** Never use a version again. */
+    fun rollBack(version: Int) = File(folder, "$version.retvec").renameTo(File(folder, "$version.bad"))
+
+    private fun versions(suffix: String): List<Int> = folder.list().orEmpty()
+        .filter { it.endsWith(suffix) }
+        .mapNotNull { it.removeSuffix(suffix).toIntOrNull() }
+        .sortedDescending()
+}
