@@ -9,6 +9,7 @@ import java.security.KeyFactory
 import java.security.MessageDigest
 import java.security.NoSuchAlgorithmException
 import java.security.Provider
+import java.security.Security
 import java.security.Signature
 import java.security.SignatureException
 import java.security.spec.X509EncodedKeySpec
@@ -94,6 +95,7 @@ class Update private constructor(
     companion object {
         private const val FORMAT = "retvec-lite-manifest"
         private const val MANIFEST_VERSION = 1
+        private const val ED25519 = "Ed25519"
         private const val SIGNATURE_BYTES = 64
 
         /** The newest version of the contract that this library reads. */
@@ -110,7 +112,7 @@ class Update private constructor(
          * @param key the public key that the app was built with, 64 hexadecimal digits
          * @param name of the model: no other model of the same key can take its place
          * @param installed version of the installed model; the update must be newer
-         * @param provider of Ed25519, such as Bouncy Castle's, for Android versions without
+         * @param provider of Ed25519, such as Conscrypt's or Bouncy Castle's, for systems without; the first one of the system by default
          * @throws UpdateException where anything is wrong
          */
         @JvmStatic
@@ -153,21 +155,23 @@ class Update private constructor(
             val raw = fromHex(key)
             if (raw?.size != 32) throw UpdateException(Code.UPDATE_KEY, "The public key must be 64 hexadecimal digits.")
             try {
-                val encoded = X509EncodedKeySpec(fromHex(X509)!! + raw)
-                val keys = if (provider == null) KeyFactory.getInstance("Ed25519") else KeyFactory.getInstance("Ed25519", provider)
-                val engine = if (provider == null) Signature.getInstance("Ed25519") else Signature.getInstance("Ed25519", provider)
-                engine.initVerify(keys.generatePublic(encoded))
+                val own = provider ?: Security.getProviders().firstOrNull(::hasEd25519) ?: throw NoSuchAlgorithmException()
+                val engine = Signature.getInstance(ED25519, own)
+                engine.initVerify(KeyFactory.getInstance(ED25519, own).generatePublic(X509EncodedKeySpec(fromHex(X509)!! + raw)))
                 engine.update(signed)
                 return engine.verify(signature)
             } catch (error: NoSuchAlgorithmException) {
-                val message = "There is no Ed25519 here: pass a provider that has it."
-                throw UpdateException(Code.UPDATE_PLATFORM, message, error)
+                throw UpdateException(Code.UPDATE_PLATFORM, "There is no Ed25519 here: pass a provider that has it.", error)
             } catch (_: SignatureException) {
                 return false
             } catch (error: GeneralSecurityException) {
                 throw UpdateException(Code.UPDATE_KEY, "The public key is none of Ed25519: ${error.message}.", error)
             }
         }
+
+        /** Android's key store has the algorithm by name, but takes no keys from outside. */
+        private fun hasEd25519(provider: Provider) = !provider.name.startsWith("AndroidKeyStore") &&
+            provider.getService("KeyFactory", ED25519) != null && provider.getService("Signature", ED25519) != null
 
         private fun read(signed: ByteArray): JSONObject {
             val fields = try {

@@ -59,10 +59,25 @@ class UpdateTest {
         update.tryTexts { text -> update.texts.first { it.first == text }.second + null } // no label is none
     }
 
+    /** As on phones: the first provider names the algorithm, and takes no key from outside. */
+    @Suppress("DEPRECATION") // the constructor that all versions have
+    private class KeyStore : Provider("AndroidKeyStoreBCWorkaround", 1.0, "") {
+        init {
+            put("KeyFactory.Ed25519", "none.KeyFactory")
+            put("Signature.Ed25519", "none.Signature")
+        }
+    }
+
     @Test
     fun theProviderIsThatOfTheApp() {
         val own = Security.getProvider("SunEC")
         assertEquals(7, verified(cases.first(), own).version)
+        Security.insertProviderAt(KeyStore(), 1)
+        try {
+            assertEquals(7, verified(cases.first()).version)
+        } finally {
+            Security.removeProvider(KeyStore().name)
+        }
         val without = Security.getProvider("SUN")
         val error = assertThrows(UpdateException::class.java) { verified(cases.first(), without) }
         assertEquals(UpdateException.Code.UPDATE_PLATFORM, error.code)
