@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, built_exports, call_it_kept_version, texts_csv
 from patience import PATIENCE
+from tflite_metadata import read_metadata
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
@@ -24,7 +25,7 @@ from retvec_lite.converters.recipes import RECIPES, Recipe
 from retvec_lite.converters.tflite import examine as parity
 from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
-from retvec_lite.converters.tflite.graph import check_operators
+from retvec_lite.converters.tflite.graph import check_operators, data_of
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
@@ -153,6 +154,17 @@ def test_the_folder_holds_what_is_promised_and_the_same_bytes_every_time(source:
     export(source, recipes=names, force=True)
     assert {path.name: path.read_bytes() for path in dist.iterdir()} == first
     assert leftovers(source) == ["dist"]
+
+
+@pytest.mark.usefixtures("converted")
+def test_name_and_version_stand_in_the_file_and_in_what_every_reader_knows(source: Path) -> None:
+    (file,) = export(source, name="router", model_version=7).files
+    artifact = read_artifact(file)
+    assert (artifact.metadata["name"], artifact.metadata["version"]) == ("router", 7)
+    model = read_model(artifact.model)
+    name, _, version, *_ = read_metadata(data_of(model, model.metadata[0]))["about"]
+    assert (name, version) == ("router", "7")
+    assert rl.verify(source / "dist", data=source / "texts.csv").problems == ()
 
 
 @pytest.mark.exhaustive

@@ -15,7 +15,7 @@ from few_edges import use_few_edges
 from patience import PATIENCE
 
 from retvec_lite.__main__ import main
-from retvec_lite.converters.coreml.format import CoreML
+from retvec_lite.converters.coreml.format import CoreML, MLPackage
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.parity import Check, Difference
 from retvec_lite.errors import RetvecLiteError
@@ -47,7 +47,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All recipes of one export, for Core ML alone."""
     folder = tmp_path_factory.mktemp("coreml")
     texts_csv(folder)
-    export_model(on_grid("pool"), folder / "dist", formats=["coreml"], recipes=RECIPES, data=folder / "texts.csv")
+    options = {"name": "router", "model_version": 7, "data": folder / "texts.csv"}
+    export_model(on_grid("pool"), folder / "dist", formats=["coreml"], recipes=RECIPES, **options)
     return folder / "dist"
 
 
@@ -58,7 +59,7 @@ def leftovers(source: Path) -> list[str]:
 @needs_coremltools
 def test_an_export_holds_what_an_app_needs(dist: Path) -> None:
     packages = {f"classifier-{recipe}.mlpackage" for recipe in RECIPES}
-    others = {"README.md", "labels.txt", "golden.json", "report.json", "reference.safetensors"}
+    others = {"README.md", "labels.txt", "golden.json", "manifest.json", "report.json", "reference.safetensors"}
     assert {path.name for path in dist.iterdir()} == packages | others
     report = json.loads((dist / "report.json").read_text(encoding="utf-8"))
     for artifact in report["artifacts"]:
@@ -73,6 +74,12 @@ def test_an_export_holds_what_an_app_needs(dist: Path) -> None:
         )
         assert artifact["sha256"] == hashlib.sha256(lines.encode()).hexdigest()
         assert all(run["correct"] for run in artifact["runtimes"])
+    manifest = json.loads((dist / "manifest.json").read_text(encoding="utf-8"))
+    assert [(file["bytes"], file["sha256"]) for file in manifest["files"]] == [
+        (artifact["bytes"], artifact["sha256"]) for artifact in report["artifacts"]
+    ]
+    metadata = MLPackage(dist / "classifier-int8.mlpackage").metadata
+    assert (metadata["name"], metadata["version"]) == ("router", "7")
     golden = json.loads((dist / "golden.json").read_text(encoding="utf-8"))
     assert set(golden["tolerance"]) == {f"coreml-{recipe}" for recipe in RECIPES}
     assert golden["tolerance"]["coreml-float32"] == 1e-5
