@@ -25,7 +25,7 @@ _PLACES: Final = {
     "Evaluation": "data.scores:Evaluation",
     "Explanation": "runtime.answers:Explanation",
     "FilesReport": "scale.classify_files:FilesReport",
-    "IncompleteExportError": "converters.export:IncompleteExportError",
+    "IncompleteExportError": "converters.export_report:IncompleteExportError",
     "Manifest": "manifest:Manifest",
     "Match": "searching:Match",
     "Memory": "runtime.memory:Memory",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from retvec_lite.classifier import Classifier
-    from retvec_lite.converters.export import Report
+    from retvec_lite.converters.export_report import Report
 
 _CONFUSIONS: Final = 5
 """Pairs of labels that a terminal shows, the most frequently confused ones; the facts have more."""

@@ -134,7 +134,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Export, and print what came out; what could not be made is an error behind it."""
-    from retvec_lite.converters.export import IncompleteExportError
+    from retvec_lite.converters.export_report import IncompleteExportError
     from retvec_lite.model.weight_files import load_trained_model
 
     options = vars(args)

@@ -19,7 +19,8 @@ from retvec_lite.__main__ import main
 from retvec_lite.converters import engine, verify
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
-from retvec_lite.converters.export import Report, export_model, owned_files
+from retvec_lite.converters.export import export_model, owned_files
+from retvec_lite.converters.export_report import Report
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES, Recipe
 from retvec_lite.converters.tflite import examine as parity

@@ -8,7 +8,7 @@ import pytest
 import standin
 from exported import EXPORTED
 
-from retvec_lite.converters.export import Exported, Report
+from retvec_lite.converters.export_report import Exported, Report
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.manifest import fingerprint
