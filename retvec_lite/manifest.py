@@ -184,7 +184,7 @@ class Manifest:
         """
         listed_file = next((file for file in self.files if file.file == name), None)
         if listed_file is None:
-            known = ", ".join(file.file for file in self.files)
+            known = shown([file.file for file in self.files])
             raise UpdateError("UPDATE_FILE", f"{name} is not in the manifest, which lists {known}.")
         if size != listed_file.bytes:
             raise UpdateError(

@@ -1,3 +1,4 @@
+import contextlib
 import hashlib
 import json
 import runpy
@@ -211,3 +212,33 @@ def test_the_commands_do_the_same(
     assert capsys.readouterr().err == "retvec-lite: error: The update is version 7 of router, and 7 is installed.\n"
     assert main(["make-key", str(download / "b.key")]) == 0
     assert (download / "b.key.pub").read_text() in capsys.readouterr().out
+
+
+def test_whatever_a_manifest_holds_it_is_read_or_refused() -> None:
+    """Of a received export, `verify` reads one that nobody signed."""
+    right = json.loads(CASES[0]["manifest"])
+    assert Manifest.from_bytes(Manifest.from_bytes(CASES[0]["manifest"].encode()).to_bytes()).version == 7
+    odd = (
+        None,
+        True,
+        -1,
+        2**63,
+        1e308,
+        "",
+        "\x1b[2J",
+        [],
+        [None],
+        [[]],
+        {},
+        {"a": None},
+        {"a": {"b": []}},
+        [{"file": "a", "bytes": -1}],
+    )
+    for field in right:
+        for value in odd:
+            with contextlib.suppress(rl.UpdateError):
+                Manifest.from_bytes(json.dumps({**right, field: value}).encode())
+    for content in (b"", b"[" * 100_000, b"\xff\xfe", b'{"format": NaN}', b'{"format": "\\ud800"}', b"null"):
+        with pytest.raises(rl.UpdateError, match="manifest") as caught:
+            Manifest.from_bytes(content)
+        assert caught.value.code == "UPDATE_MANIFEST" and "\n" not in str(caught.value)

@@ -36,7 +36,7 @@ public struct RetvecUpdateError: LocalizedError {
 /// An update that was downloaded: `init` checks signature, name and version, `check` the bytes of a file, and `tryTexts` its answers. Only
 /// then may the file take the place of the installed one. docs/updates.md has the whole recipe.
 @available(iOS 13, macOS 10.15, tvOS 13, watchOS 6, *)
-public struct RetvecUpdate {
+public struct RetvecUpdate: Sendable {
     /// What `manifest.json` holds; there is more in it, such as the figures of the training.
     private struct Manifest: Decodable {
         struct File: Decodable {
