@@ -7,4 +7,4 @@ export { load, type LoadOptions } from "./load.js";
 export type { Artifact, Decision, EncoderConfig } from "./retvec_file.js";
 export type { Source } from "./source.js";
 export type { Text } from "./text.js";
-export { type Manifest, type ModelFile, Update } from "./update.js";
+export { type Manifest, Update } from "./update.js";

@@ -27,11 +27,7 @@ export const ENGINE_CODES = [
 export type ErrorCode =
   (typeof ENGINE_CODES)[number] | UpdateCode | "WRONG_CALL" | "CANNOT_LOAD" | "NO_ENGINE" | "NO_SPACE" | "CLOSED";
 
-/**
- * Why an update is refused, as in every package of retvec-lite. `KEY`: no public key; `SIGNATURE`: signed with another key, or changed;
- * `MANIFEST`: none, or one of a newer release; `NAME`: of another model; `OLD`: not newer than the installed one; `CONTRACT`: needs a newer
- * release; `FILE`: not listed, half, or other bytes; `ANSWERS`: a golden text is answered otherwise; `PLATFORM`: no Ed25519 here.
- */
+/** Why an update is refused: docs/updates.md says what each means. `PLATFORM`: no Ed25519 here. */
 export type UpdateCode =
   `UPDATE_${"KEY" | "SIGNATURE" | "MANIFEST" | "NAME" | "OLD" | "CONTRACT" | "FILE" | "ANSWERS" | "PLATFORM"}`;
 
