@@ -19,6 +19,6 @@ class Span(val start: Int, val end: Int, val weight: Float)
  *
  * Codes are the names of engine/retvec_lite.h, such as `RVL_DAMAGED`, and: `NO_ENGINE`, the native library is missing or cannot be loaded;
  * `CANNOT_LOAD` and `CANNOT_SAVE`, a file that cannot be read or written, whose [cause] says why; `WRONG_CALL`, an argument, or a call that
- * the model cannot answer; `CLOSED`, a call after `close`.
+ * the model cannot answer; `CLOSED`, a call after `close`; and those of an [Update], which begin with `UPDATE_`.
  */
 class RetvecError(val code: String, message: String, cause: Throwable? = null) : RuntimeException(message, cause)

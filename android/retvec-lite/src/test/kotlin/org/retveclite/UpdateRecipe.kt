@@ -35,7 +35,7 @@ class Models(private val folder: File, private val bundled: Int, private val key
         for (version in versions(".retvec").filter { it > bundled }) {
             try {
                 return RetvecClassifier(File(folder, "$version.retvec"))
-            } catch (_: IOException) {
+            } catch (_: RetvecError) {
                 rollBack(version)
             }
         }

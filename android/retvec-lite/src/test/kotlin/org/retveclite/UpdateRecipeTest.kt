@@ -9,7 +9,6 @@ import org.junit.Rule
 import org.junit.Test
 import org.junit.rules.TemporaryFolder
 import java.io.File
-import java.io.IOException
 import java.security.KeyPairGenerator
 import java.security.MessageDigest
 import java.security.Signature
@@ -48,8 +47,8 @@ class UpdateRecipeTest {
         install(7)
         models.open()!!.close()
         for (version in listOf(7, 6)) {
-            val error = assertThrows(UpdateException::class.java) { install(version) }
-            assertEquals(UpdateException.Code.UPDATE_OLD, error.code)
+            val error = assertThrows(RetvecError::class.java) { install(version) }
+            assertEquals("UPDATE_OLD", error.code)
         }
         assertNull(models(bundled = 7).open()) // a newer app brings as new a model
         install(8)
@@ -61,14 +60,14 @@ class UpdateRecipeTest {
     fun halfSwappedAndWrongFilesChangeNothing() {
         val half = model.copyOf(model.size - 64)
         val faults = mapOf(
-            UpdateException.Code.UPDATE_FILE to listOf({ install(7, sent = half) }, { install(7, sent = other) }),
-            UpdateException.Code.UPDATE_ANSWERS to listOf({ install(7, answer = emptyList()) }),
-            UpdateException.Code.UPDATE_CONTRACT to listOf({ install(7, contract = 4) }),
+            "UPDATE_FILE" to listOf({ install(7, sent = half) }, { install(7, sent = other) }),
+            "UPDATE_ANSWERS" to listOf({ install(7, answer = emptyList()) }),
+            "UPDATE_CONTRACT" to listOf({ install(7, contract = 4) }),
         )
         for ((code, installs) in faults) {
-            for (fault in installs) assertEquals(code, assertThrows(UpdateException::class.java) { fault() }.code)
+            for (fault in installs) assertEquals(code, assertThrows(RetvecError::class.java) { fault() }.code)
         }
-        assertThrows(IOException::class.java) { install(7, listed = half) } // signed, but no model
+        assertThrows(RetvecError::class.java) { install(7, listed = half) } // signed, but no model
         assertEquals(emptyList<String>(), kept())
         install(7)
         assertEquals(listOf("7.retvec"), kept())
@@ -80,7 +79,7 @@ class UpdateRecipeTest {
         install(8)
         models.rollBack(8)
         models.open()!!.close()
-        assertEquals(UpdateException.Code.UPDATE_OLD, assertThrows(UpdateException::class.java) { install(8) }.code)
+        assertEquals("UPDATE_OLD", assertThrows(RetvecError::class.java) { install(8) }.code)
         File(folder.root, "7.retvec").writeText("spoiled by the disk")
         assertNull(models.open())
         assertEquals(listOf("7.bad", "8.bad"), kept())

@@ -7,6 +7,8 @@ import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Test
 import java.io.File
+import java.lang.reflect.InvocationTargetException
+import java.net.URLClassLoader
 import java.security.Provider
 import java.security.Security
 
@@ -40,14 +42,15 @@ class UpdateTest {
             val found = try {
                 assertEquals(name, case.getString("model"), taken(case).name)
                 null
-            } catch (error: UpdateException) {
+            } catch (error: RetvecError) {
                 assertTrue(name, Regex("[^\n]+\\.").matches(error.message!!))
-                error.code.name
+                error.code
             }
             assertEquals(name, if (case.isNull("code")) null else case.getString("code"), found)
         }
         val tested = cases.filterNot { it.isNull("code") }.map { it.getString("code") }.toSet()
-        assertEquals(UpdateException.Code.values().map { it.name }.toSet() - "UPDATE_PLATFORM", tested)
+        val all = listOf("KEY", "SIGNATURE", "MANIFEST", "NAME", "OLD", "CONTRACT", "FILE", "ANSWERS").map { "UPDATE_$it" }
+        assertEquals(all.toSet(), tested)
     }
 
     @Test
@@ -79,7 +82,21 @@ class UpdateTest {
             Security.removeProvider(KeyStore().name)
         }
         val without = Security.getProvider("SUN")
-        val error = assertThrows(UpdateException::class.java) { verified(cases.first(), without) }
-        assertEquals(UpdateException.Code.UPDATE_PLATFORM, error.code)
+        val error = assertThrows(RetvecError::class.java) { verified(cases.first(), without) }
+        assertEquals("UPDATE_PLATFORM", error.code)
+    }
+
+    @Test
+    fun aJvmWithoutAReaderOfJsonSaysSo() {
+        val classes = System.getProperty("java.class.path").split(File.pathSeparator).filterNot { "android-all" in it || "json" in it }
+        val loader = URLClassLoader(classes.map { File(it).toURI().toURL() }.toTypedArray(), ClassLoader.getSystemClassLoader().parent)
+        val bytes = ByteArray::class.java
+        val verify = loader.loadClass(Update::class.java.name).getMethod("verify", bytes, bytes, String::class.java, String::class.java)
+        val case = cases.first()
+        val error = assertThrows(InvocationTargetException::class.java) {
+            verify.invoke(null, case.getString("manifest").toByteArray(), hex(case.getString("signature")), case.getString("key"), "router")
+        }.targetException
+        assertEquals("UPDATE_PLATFORM", error.javaClass.getMethod("getCode").invoke(error))
+        assertTrue(error.message!!.contains("org.json:json"))
     }
 }
