@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from exported import EXPORTED
+from light import run_python
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
@@ -212,6 +213,13 @@ def test_the_commands_do_the_same(
     assert capsys.readouterr().err == "retvec-lite: error: The update is version 7 of router, and 7 is installed.\n"
     assert main(["make-key", str(download / "b.key")]) == 0
     assert (download / "b.key.pub").read_text() in capsys.readouterr().out
+
+
+def test_without_the_extra_the_commands_name_it(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['cryptography'] = None; from retvec_lite.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    done = run_python(code, "make-key", tmp_path / "update.key")
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert 'pip install "retvec-lite[sign]"' in done.stderr and "Traceback" not in done.stderr
 
 
 def test_whatever_a_manifest_holds_it_is_read_or_refused() -> None:
