@@ -84,8 +84,8 @@ def export_model(
             made. Nothing is changed then.
     """
     model = released(without_texts(model), name, model_version)
-    key = None if sign is None else read_private_key(sign)
-    if key and name is None:
+    signer = None if sign is None else read_private_key(sign)
+    if signer and name is None:
         raise RetvecLiteError("Apps accept an update by its name and version: give --name and --model-version, too.")
     plan = _plan(model, formats, recipes, embed, android is not None)
     assets = None
@@ -99,9 +99,9 @@ def export_model(
         examiner = Examiner(model, texts.texts, texts.labels)
         try:
             report, answers = _fill(folder, examiner, plan, texts.describe(), progress)
-            if key is not None:
-                (folder / SIGNATURE_NAME).write_bytes(key.sign((folder / MANIFEST_NAME).read_bytes()))
-                report = dataclasses.replace(report, signed_with=public_key(key))
+            if signer is not None:
+                (folder / SIGNATURE_NAME).write_bytes(signer.sign((folder / MANIFEST_NAME).read_bytes()))
+                report = dataclasses.replace(report, signed_with=public_key(signer))
         except OSError as error:
             raise explain_os_error(error, out) from error
     report = dataclasses.replace(report, folder=Path(out))
