@@ -105,10 +105,10 @@ def export_model(
         except OSError as error:
             raise explain_os_error(error, out) from error
     report = dataclasses.replace(report, folder=Path(out))
-    if assets is not None and (name := for_app.artifact_name(plan.recipes[0])) not in report.failed:
+    if assets is not None and (file := for_app.artifact_name(plan.recipes[0])) not in report.failed:
         key = for_app.golden_key(plan.recipes[0])
         # What this recipe alone would have exported, whatever other formats there are.
-        write_android_files(assets, Path(out, name).read_bytes(), examiner.golden_json({key: answers[key]}))
+        write_android_files(assets, Path(out, file).read_bytes(), examiner.golden_json({key: answers[key]}))
         report = dataclasses.replace(report, android_files=tuple(assets))
     if report.failed:
         raise IncompleteExportError(_describe_failed(report, earlier), report)
