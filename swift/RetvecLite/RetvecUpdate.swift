@@ -1,40 +1,10 @@
 #if canImport(CryptoKit)
 import CryptoKit
 import Foundation
-
-/// A model that must not take the place of the installed one; `code` says why to programs, `errorDescription` to people.
-public struct RetvecUpdateError: LocalizedError {
-    /// The same in every package of retvec-lite.
-    public enum Code: String {
-        /// No public key.
-        case key = "UPDATE_KEY"
-        /// Signed with another key, or changed since.
-        case signature = "UPDATE_SIGNATURE"
-        /// No manifest, or one of a newer release.
-        case manifest = "UPDATE_MANIFEST"
-        /// Of another model.
-        case name = "UPDATE_NAME"
-        /// Not newer than the installed model.
-        case old = "UPDATE_OLD"
-        /// Needs a newer release.
-        case contract = "UPDATE_CONTRACT"
-        /// Not listed, half, or other bytes.
-        case file = "UPDATE_FILE"
-        /// A golden text is answered otherwise.
-        case answers = "UPDATE_ANSWERS"
-    }
-
-    public let code: Code
-    public let errorDescription: String?
-
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        errorDescription = message
-    }
-}
+import RetvecLiteAnswers
 
 /// An update that was downloaded: `init` checks signature, name and version, `check` the bytes of a file, and `tryTexts` its answers. Only
-/// then may the file take the place of the installed one. docs/updates.md has the whole recipe.
+/// then may the file take the place of the installed one. docs/updates.md has the whole recipe, and says what the codes of its errors mean.
 @available(iOS 13, macOS 10.15, tvOS 13, watchOS 6, *)
 public struct RetvecUpdate: Sendable {
     /// What `manifest.json` holds; there is more in it, such as the figures of the training.
@@ -91,23 +61,23 @@ public struct RetvecUpdate: Sendable {
     ///   - key: the public key that the app was built with, 64 hexadecimal digits.
     ///   - name: of the model: no other model of the same key can take its place.
     ///   - installed: version of the installed model; the update must be newer.
-    /// - Throws: `RetvecUpdateError` where anything is wrong.
+    /// - Throws: `RetvecError` where anything is wrong.
     public init(manifest: Data, signature: Data, key: String, name: String, installed: Int = 0) throws {
         guard let raw = Self.bytes(of: key), raw.count == 32, let known = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else {
-            throw RetvecUpdateError(.key, "The public key must be 64 hexadecimal digits.")
+            throw RetvecError(code: "UPDATE_KEY", "The public key must be 64 hexadecimal digits.")
         }
         guard signature.count == 64, known.isValidSignature(signature, for: manifest) else {
-            throw RetvecUpdateError(.signature, "The manifest was not signed with this key, or was changed since. Do not use its files.")
+            throw RetvecError(code: "UPDATE_SIGNATURE", "The manifest was not signed with this key, or was changed since. Do not use its files.")
         }
         let found = try Self.read(manifest)
         guard found.name == name else {
-            throw RetvecUpdateError(.name, "The update is of the model \(found.name ?? "without a name"), not of \(name).")
+            throw RetvecError(code: "UPDATE_NAME", "The update is of the model \(found.name ?? "without a name"), not of \(name).")
         }
         guard let version = found.version, version >= 1, version <= Int(Int32.max) else {
             throw Self.unreadable("it has no version of the model")
         }
         guard version > installed else {
-            throw RetvecUpdateError(.old, "The update is version \(version) of \(name), and \(installed) is installed.")
+            throw RetvecError(code: "UPDATE_OLD", "The update is version \(version) of \(name), and \(installed) is installed.")
         }
         self.name = name
         self.version = version
@@ -116,28 +86,28 @@ public struct RetvecUpdate: Sendable {
         listed = found.files
     }
 
-    /// Checks that `content` is the file that was signed, byte for byte; throws `RetvecUpdateError` if not.
+    /// Checks that `content` is the file that was signed, byte for byte; throws `RetvecError` if not.
     public func check(_ file: String, _ content: Data) throws {
         guard let entry = listed.first(where: { $0.file == file }) else {
-            throw RetvecUpdateError(.file, "\(file) is not in the manifest.")
+            throw RetvecError(code: "UPDATE_FILE", "\(file) is not in the manifest.")
         }
         guard content.count == entry.bytes else {
-            throw RetvecUpdateError(.file, "\(file) has \(content.count) bytes instead of \(entry.bytes). Download it again.")
+            throw RetvecError(code: "UPDATE_FILE", "\(file) has \(content.count) bytes instead of \(entry.bytes). Download it again.")
         }
         guard Data(SHA256.hash(data: content)) == Self.bytes(of: entry.sha256) else {
-            throw RetvecUpdateError(.file, "\(file) is another file than the manifest lists. Download it again.")
+            throw RetvecError(code: "UPDATE_FILE", "\(file) is another file than the manifest lists. Download it again.")
         }
     }
 
-    /// Checks that a file answers the golden texts as it did when it was exported; throws `RetvecUpdateError` for the first text that has
+    /// Checks that a file answers the golden texts as it did when it was exported; throws `RetvecError` for the first text that has
     /// other labels.
     ///
-    ///     try update.tryTexts { text in classifier.classifyAll(text).map(\.label) }
+    ///     try update.tryTexts { text in classifier.predictAll(text).map(\.label) }
     public func tryTexts(_ labelsOf: (String) throws -> [String]) throws {
         for (text, labels) in texts {
             let found = try labelsOf(text)
             guard found.sorted() == labels.sorted() else {
-                throw RetvecUpdateError(.answers, "The update answers \(found) to \"\(text)\", not \(labels). Keep the installed model.")
+                throw RetvecError(code: "UPDATE_ANSWERS", "The update answers \(found) to \"\(text)\", not \(labels). Keep the installed model.")
             }
         }
     }
@@ -152,10 +122,7 @@ public struct RetvecUpdate: Sendable {
         guard kind.format == "retvec-lite-manifest" else { throw unreadable("its format is not retvec-lite-manifest") }
         guard kind.manifestVersion == 1 else { throw unreadable("it is of another version; update retvec-lite") }
         guard (1...newestContract).contains(kind.contractVersion) else {
-            throw RetvecUpdateError(
-                .contract,
-                "The files follow version \(kind.contractVersion) of the contract, and this package knows \(newestContract) at most. Update it first."
-            )
+            throw RetvecError(code: "UPDATE_CONTRACT", "The files follow version \(kind.contractVersion) of the contract. Update retvec-lite first.")
         }
         do {
             return try JSONDecoder().decode(Manifest.self, from: signed)
@@ -164,8 +131,8 @@ public struct RetvecUpdate: Sendable {
         }
     }
 
-    private static func unreadable(_ why: String) -> RetvecUpdateError {
-        RetvecUpdateError(.manifest, "The manifest cannot be read: \(why).")
+    private static func unreadable(_ why: String) -> RetvecError {
+        RetvecError(code: "UPDATE_MANIFEST", "The manifest cannot be read: \(why).")
     }
 
     /// The bytes of hexadecimal digits; nil for anything else.

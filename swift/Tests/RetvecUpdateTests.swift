@@ -34,8 +34,8 @@ final class RetvecUpdateTests: XCTestCase {
                 )
                 try update.check(item.file, Data(item.content.utf8))
                 try update.tryTexts { text in item.answers[text] ?? [] }
-            } catch let error as RetvecUpdateError {
-                code = error.code.rawValue
+            } catch let error as RetvecError {
+                code = error.code
             }
             XCTAssertEqual(code, item.code, item.name)
         }
