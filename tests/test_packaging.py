@@ -80,8 +80,9 @@ def expected_files() -> set[str]:
     found = set()
     for prefix, folder in TREES.items():
         for path in folder.rglob("*"):
-            if path.is_file() and not {"__pycache__", "native"} & set(path.parts) and not path.name.startswith("."):
-                found.add(f"{prefix}/{path.relative_to(folder).as_posix()}")
+            inside = path.relative_to(folder)
+            if path.is_file() and not {"__pycache__", "native"} & set(inside.parts) and not path.name.startswith("."):
+                found.add(f"{prefix}/{inside.as_posix()}")
     return found
 
 
