@@ -1,5 +1,6 @@
-/* The engine for Java and Kotlin, as NativeEngine.kt declares it, on Android and elsewhere. Data are in direct buffers and passed by address, so that two functions of
- * JNI are enough, and neither its headers nor a C library are needed. The second argument of each function is its class, which is not used. */
+/* The engine for Java and Kotlin, as NativeEngine.kt declares it, on Android and elsewhere. Data are in direct buffers and passed by address,
+ * so that two functions of JNI are enough, and neither its headers nor a C library are needed. The second argument of each function is its
+ * class, which is not used. */
 #include "../retvec_lite.h"
 
 #ifdef _WIN32
@@ -40,6 +41,11 @@ JNI(int64_t, address)(jni_env env, jni_object self, jni_object buffer) {
 JNI(jni_object, message)(jni_env env, jni_object self, int32_t problem) {
   (void)self;
   return as_buffer(env, rvl_message(problem));
+}
+
+JNI(jni_object, code)(jni_env env, jni_object self, int32_t problem) {
+  (void)self;
+  return as_buffer(env, rvl_code(problem));
 }
 
 /* Write how many bytes the block needs to `result`; returns the problem. */

@@ -166,16 +166,8 @@ public final class RetvecClassifier: @unchecked Sendable {  // whatever changes,
 
     /// What the engine says is wrong.
     static func error(_ problem: Int32) -> RetvecError {
-        let number = Int(problem)
-        return RetvecError(code: codes.indices.contains(number) ? codes[number] : "RVL_\(number)", String(cString: rvl_message(problem)))
+        RetvecError(code: String(cString: rvl_code(problem)), String(cString: rvl_message(problem)))
     }
-
-    /// The names of problems in `engine/retvec_lite.h`, by their numbers.
-    private static let codes = [
-        "RVL_OK", "RVL_NOT_RETVEC", "RVL_VERSION", "RVL_TRUNCATED", "RVL_CHANGED", "RVL_DAMAGED", "RVL_BLOCK_SIZE", "RVL_ALIGNMENT",
-        "RVL_UNTEACHABLE", "RVL_NO_MEMORY", "RVL_NO_TEXT", "RVL_LABEL", "RVL_FULL", "RVL_NOT_TAUGHT", "RVL_NOT_A_MEMORY", "RVL_MEMORY_VERSION",
-        "RVL_MEMORY_DAMAGED",
-    ]
 
     /// A number of the section `settings` of a file that the engine has checked; docs/engine.md has the format.
     private static func setting(_ place: Int, of file: UnsafeRawPointer) -> UInt32 {

@@ -49,6 +49,8 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
         }
         shape = input.shape
         windows = Windows(maxChars: input.shape.reduce(1) { $0 * $1.intValue }, contractVersion: version)
+        let labels: [String]
+        let decision: Decision?
         do {
             labels = try JSONDecoder().decode([String].self, from: Data((metadata["labels"] ?? "").utf8))
             // Packages of earlier releases have none; `null` is none as well.
@@ -57,9 +59,13 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
         } catch {
             throw RetvecError(code: "RVL_DAMAGED", "The metadata of \(url.lastPathComponent) are damaged: export it again.")
         }
-        let all = labels
-        let shares = decision?.shares ?? all.map { _ in 1 / Double(all.count) }
-        self.shares = version > 2 ? Dictionary(zip(all, shares), uniquingKeysWith: { first, _ in first }) : nil
+        let shares = decision?.shares ?? labels.map { _ in 1 / Double(labels.count) }
+        guard !labels.isEmpty, shares.count == labels.count, decision?.thresholds.map({ $0.count == labels.count }) ?? true else {
+            throw RetvecError(code: "RVL_DAMAGED", "The metadata of \(url.lastPathComponent) do not fit its labels: export it again.")
+        }
+        self.labels = labels
+        self.decision = decision
+        self.shares = version > 2 ? Dictionary(zip(labels, shares), uniquingKeysWith: { first, _ in first }) : nil
     }
 
     /// Returns the label of a text and its probability. The label is nil for a text that belongs to none of them.

@@ -204,7 +204,9 @@ private fun readMetadata(model: ByteBuffer): JSONObject = try {
     expect(json.getString("format") == "retvec-lite", "RVL_NOT_RETVEC") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
     val version = json.getInt("contract_version")
     expect(version in 1..3, "RVL_VERSION") { "The model follows contract version $version, this class 1 to 3. Use both from one release." }
-    check(json.getJSONArray("labels").length() > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
+    val labels = json.getJSONArray("labels").length()
+    check(labels > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
+    for (name in listOf("thresholds", "shares")) check(json.optJSONObject("decision")?.optJSONArray(name)?.let { it.length() == labels } != false)
     val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
     val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")
     expect(isSame, "RVL_CHANGED") { "The model was changed after its export: its SHA-256 differs. Export it again." }

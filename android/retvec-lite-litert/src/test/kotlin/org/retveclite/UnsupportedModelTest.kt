@@ -1,5 +1,7 @@
 package org.retveclite
 
+import org.json.JSONArray
+import org.json.JSONObject
 import org.junit.Assert.assertEquals
 import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
@@ -68,6 +70,14 @@ class UnsupportedModelTest {
     fun metadataWithAMissingKey() {
         for (key in listOf("format", "contract_version", "model_sha256", "labels", "encoder")) {
             refused(ModelFile.with(ModelFile.json { remove(key) }.toString()), "no readable metadata")
+        }
+    }
+
+    @Test
+    fun aDecisionForOtherLabels() {
+        for (name in listOf("thresholds", "shares")) {
+            val decision = JSONObject().put("characters", "").put("unknown_power", 0).put(name, JSONArray(listOf(0.5)))
+            refused(ModelFile.with(ModelFile.json { put("decision", decision) }.toString()), "no readable metadata")
         }
     }
 

@@ -103,7 +103,8 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
     private fun <T> locked(body: (Long) -> T): T = synchronized(classifier) { body(classifier.opened) }
 
     private companion object {
-        val FULL = CODES.indexOf("RVL_FULL")
+        /** RVL_FULL of engine/retvec_lite.h. */
+        const val FULL = 12
 
         /** Texts for which the first block has room, on average. */
         const val FEW = 64

@@ -15,6 +15,7 @@ internal object NativeEngine {
 
     @JvmStatic external fun address(buffer: ByteBuffer): Long
     @JvmStatic external fun message(problem: Int): ByteBuffer
+    @JvmStatic external fun code(problem: Int): ByteBuffer
     @JvmStatic external fun blockSize(file: Long, size: Long, words: Int, result: Long): Int
     @JvmStatic external fun open(file: Long, size: Long, words: Int, block: Long, bytes: Long, result: Long): Int
     @JvmStatic external fun labels(engine: Long): Int
@@ -43,7 +44,7 @@ private fun loadLibrary() {
     val name = if (system.startsWith("mac")) "macos" else if (system.startsWith("windows")) "windows" else "linux"
     val processor = System.getProperty("os.arch").orEmpty().replace("amd64", "x86_64").replace("arm64", "aarch64")
     val library = System.mapLibraryName("retvec_lite")
-    val packed = NativeEngine::class.java.getResourceAsStream("native/$name-$processor/$library")
+    val packed = NativeEngine::class.java.getResourceAsStream("/org/retveclite/native/$name-$processor/$library")
         ?: return System.loadLibrary("retvec_lite")
     val folder = File(System.getProperty("java.io.tmpdir").orEmpty())
     // Windows cannot delete a library that is in use: delete those that earlier programs left.
@@ -62,14 +63,8 @@ private const val PREFIX = "retvec-lite-engine-"
 
 /** Throws what the engine says is wrong, if anything. */
 internal fun checkProblem(problem: Int) {
-    if (problem != 0) throw RetvecError(CODES.getOrElse(problem) { "RVL_$problem" }, NativeEngine.message(problem).decode())
+    if (problem != 0) throw RetvecError(NativeEngine.code(problem).decode(), NativeEngine.message(problem).decode())
 }
-
-/** The names of problems in engine/retvec_lite.h, by their numbers. */
-internal val CODES = (
-    "RVL_OK RVL_NOT_RETVEC RVL_VERSION RVL_TRUNCATED RVL_CHANGED RVL_DAMAGED RVL_BLOCK_SIZE RVL_ALIGNMENT RVL_UNTEACHABLE RVL_NO_MEMORY " +
-        "RVL_NO_TEXT RVL_LABEL RVL_FULL RVL_NOT_TAUGHT RVL_NOT_A_MEMORY RVL_MEMORY_VERSION RVL_MEMORY_DAMAGED"
-    ).split(" ")
 
 /** The engine wants files and blocks at such multiples. */
 private const val ALIGN = 16
