@@ -5,7 +5,7 @@ uint32_t rvl_labels(const rvl *engine) { return engine->settings[LABELS]; }
 static const char *new_label(const rvl *engine, uint32_t label); /* in memory.c, as are compare and speak */
 
 const char *rvl_label(const rvl *engine, uint32_t label) {
-  return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : new_label(engine, label);
+  return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : EMBEDS ? new_label(engine, label) : 0;
 }
 
 int rvl_several_labels(const rvl *engine) { return engine->settings[MULTI_LABEL] != 0; }
@@ -26,7 +26,7 @@ static uint32_t read_dimension(const rvl *engine) {
 }
 
 uint32_t rvl_dimension(const rvl *engine) {
-  return engine->settings[HEAD] == NGRAMS ? 0 : read_dimension(engine) + (engine->hash_rows ? DIMENSION : 0);
+  return !EMBEDS || engine->settings[HEAD] == NGRAMS ? 0 : read_dimension(engine) + (engine->hash_rows ? DIMENSION : 0);
 }
 
 uint32_t rvl_slots(const rvl *engine) { return engine->settings[HEAD] == NGRAMS ? 0 : engine->settings[MAX_WORDS]; }
@@ -203,9 +203,9 @@ APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most
   size_t written = 0;
   uint32_t n;
   engine->speaker = -1;
-  if (rvl_taught(engine)) compare(engine, source);
+  if (EMBEDS && rvl_taught(engine)) compare(engine, source);
   answer(engine, source, probabilities);
-  if (rvl_taught(engine)) written = speak(engine, probabilities, answers, most);
+  if (EMBEDS && rvl_taught(engine)) written = speak(engine, probabilities, answers, most);
   if (!several && most && !written) {
     const float best = probabilities[best_of(engine, probabilities)];
     if (!is_read || is_unknown(engine, best, probabilities)) {

@@ -99,23 +99,23 @@ APART void pass_on(display *to, line *from, uint32_t count) {
   for (from->count -= count, n = 0; n < from->count; n++) from->chars[n] = from->chars[n + count];
 }
 
-/* Read a text without what is invisible, foreign marks and repeats (0c to 0e), up to `limit` code points; returns how many there are. */
-APART uint32_t read_shown(reader *source, uint32_t *chars, uint32_t limit) {
+/* Read a text without what is invisible, foreign marks and repeats (0c to 0e), up to `limit` code points; returns how many there are. `held`
+ * is room to work in. */
+APART uint32_t read_shown(reader *source, line *held, uint32_t *chars, uint32_t limit) {
   display to = {.text = {.chars = chars, .limit = limit}};
-  line held;
   uint32_t code;
-  begin_line(&held);
-  held.count = 0;
+  begin_line(held);
+  held->count = 0;
   while (to.text.count < limit && next(source, &code)) {
     if (is_backspace(code))
-      take_back(&held);
+      take_back(held);
     else if (is_direction(code))
-      turn(&held, code);
+      turn(held, code);
     else if (!(flags_of(code) & RVL_IGNORED))
-      hold(&held, code);
-    if (held.count == HELD_IN_LINE) pass_on(&to, &held, HELD_IN_LINE / 2);
+      hold(held, code);
+    if (held->count == HELD_IN_LINE) pass_on(&to, held, HELD_IN_LINE / 2);
   }
-  pass_on(&to, &held, held.count);
+  pass_on(&to, held, held->count);
   show_waiting(&to.text, &to.gap, 1);
   return to.text.count;
 }
@@ -175,8 +175,8 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   return left;
 }
 
-/* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. */
-APART uint32_t condense(reader source, uint32_t *chars, uint32_t limit) {
+/* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. `held` is room to work in. */
+APART uint32_t condense(reader source, line *held, uint32_t *chars, uint32_t limit) {
   source.composes = source.condenses = 1;
-  return close_gaps(chars, read_shown(&source, chars, limit));
+  return close_gaps(chars, read_shown(&source, held, chars, limit));
 }

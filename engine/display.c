@@ -1,7 +1,7 @@
 /* The order in which a text is displayed (rule 0c): a line of code points, from which some are taken back, and which overrides turn. */
 
 enum {
-  HELD_IN_LINE = 768, /* of so many code points, the first half is passed on; no more than a page of stack, which Windows would probe */
+  HELD_IN_LINE = 768, /* of so many code points, the first half is passed on */
   DEEPEST = 125,       /* the highest level: odd ones are read from right to left */
   LEVEL = 21, CODE = (1 << LEVEL) - 1,
   BOUNDARY = INVALID, /* where an isolate begins or ends */

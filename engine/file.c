@@ -55,7 +55,7 @@ typedef struct {
   uint32_t sections;
   uint8_t *block;
   size_t used;
-  int width, unpacked; /* of the space for one text: what the largest layer needs, and the largest one with 4 bits */
+  int width, unpacked; /* of the space for one text: what the largest layer so far needs, and the largest one with 4 bits */
   int problem;
 } loader;
 
@@ -205,10 +205,9 @@ APART uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t
   layer->scales = floats(file, bytes + ALIGN, outputs);
   layer->bias = floats(file, bytes + ALIGN + numbers, outputs);
   layer->weights = bytes + ALIGN + 2 * (size_t)numbers;
-  widen(file, inputs);
+  if (!adds_rows) widen(file, inputs);
   widen(file, outputs);
-  /* Up to 4 vectors of PACK outputs are unpacked at once. */
-  if (layer->bits == 4 && !adds_rows && layer->stride * 4 * PACK > file->unpacked) file->unpacked = layer->stride * 4 * PACK;
+  if (layer->bits == 4 && !adds_rows && layer->stride * UNPACKED * PACK > file->unpacked) file->unpacked = layer->stride * UNPACKED * PACK;
   return outputs;
 }
 
@@ -313,10 +312,11 @@ static void read_meaning(loader *file, rvl *engine) {
   if (!file->problem) read_layer(file, SECTION_MEANING, DIMENSION, engine->settings[LABELS], 0, &engine->meaning);
 }
 
-/* The layers that read words. Each must fit the one before it. */
+/* The layers that read words, and then their text. Each must fit the one before it. */
 static void read_network(loader *file, rvl *engine) {
   const uint32_t *set = engine->settings;
   uint32_t inputs = set[WORD_LENGTH] * BITS, size, n;
+  if (!set[HAS_EMBEDDING]) widen(file, inputs);
   for (n = 0; set[HAS_EMBEDDING] && n < 3; n++) inputs = read_layer(file, SECTION_EMBEDDING + n, inputs, 0, n == 0, &engine->embedding[n]);
   if (set[HEAD] != LINEAR) inputs = read_layer(file, SECTION_WORD, inputs, 0, 0, &engine->word);
   if (set[REGION]) inputs = read_layer(file, SECTION_REGION, inputs, 0, 0, &engine->region);
@@ -325,6 +325,7 @@ static void read_network(loader *file, rvl *engine) {
     engine->depthwise[n] = float_section(file, SECTION_BLOCK + 2 * n, 3 * inputs);
     read_layer(file, SECTION_BLOCK + 2 * n + 1, inputs, inputs, 0, &engine->pointwise[n]);
   }
+  engine->width = file->width;
   if (set[HEAD] != LINEAR) inputs *= 2; /* mean and max */
   if (section(file, SECTION_VECTOR, &size)) inputs = read_layer(file, SECTION_VECTOR, inputs, 0, 0, &engine->vector);
   read_layer(file, SECTION_LOGITS, inputs, set[LABELS], 0, &engine->logits);
@@ -335,28 +336,31 @@ static void read_network(loader *file, rvl *engine) {
 /* Space for one text, and for the words that are kept. */
 static void take_space(loader *file, rvl *engine, uint32_t words) {
   const uint32_t *set = engine->settings;
-  uint64_t width, row, entries;
-  widen(file, rvl_dimension(engine));
+  uint64_t width, row, entries, sums;
   widen(file, set[LABELS]);
   if (set[BUCKETS]) widen(file, (uint32_t)engine->columns + 1);
-  engine->width = file->width;
   engine->row_size = (int)rounded_up((uint32_t)engine->word_size, LANES);
-  width = (uint64_t)engine->width;
+  width = (uint64_t)(file->width > TILE * engine->width ? file->width : TILE * engine->width);
   row = (uint64_t)engine->row_size;
+  /* Others use the sums when they are free: a line of the text, and two for each label. */
+  sums = width > 2 * (uint64_t)set[LABELS] ? width : 2 * (uint64_t)set[LABELS];
+  if (sums < sizeof(line) / sizeof(int32_t)) sums = sizeof(line) / sizeof(int32_t);
   engine->text.chars = take(file, set[MAX_CHARS] + 1, sizeof(uint32_t));
   engine->text.flags = take(file, set[MAX_CHARS] + 1, sizeof(uint16_t));
   if (set[CONTRACT] > 2) engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
-  engine->sums = take(file, TILE * width, sizeof(int32_t));
+  engine->sums = take(file, sums, sizeof(int32_t));
   engine->unpacked = take(file, (uint64_t)file->unpacked, 1);
   engine->answers = take(file, set[LABELS], sizeof(float));
-  engine->totals = take(file, width, sizeof(double));
-  engine->values = take(file, TILE * width, sizeof(float));
-  engine->inputs = take(file, TILE * width, sizeof(int16_t));
+  engine->totals = take(file, rvl_dimension(engine) > set[LABELS] ? rvl_dimension(engine) : set[LABELS], sizeof(double));
+  engine->values = take(file, width, sizeof(float));
+  engine->inputs = take(file, width, sizeof(int16_t));
   if (set[HEAD] == NGRAMS) return;
   engine->words = take(file, set[MAX_WORDS], sizeof(piece));
-  engine->rows = take(file, set[MAX_WORDS] * row, sizeof(int16_t));
-  engine->row_scales = take(file, set[MAX_WORDS], sizeof(float));
-  engine->row_before = take(file, row, sizeof(int16_t));
+  engine->at_once = set[BLOCKS] || set[MAX_WORDS] < AT_ONCE ? set[MAX_WORDS] : AT_ONCE;
+  engine->rows = take(file, engine->at_once * row, sizeof(int16_t));
+  engine->row_scales = take(file, engine->at_once, sizeof(float));
+  if (set[BLOCKS]) engine->row_before = take(file, row, sizeof(int16_t));
+  engine->pooled = engine->at_once < set[MAX_WORDS] ? take(file, 2 * (uint64_t)engine->word_size, sizeof(float)) : engine->values;
   engine->cache_sets = (words < 65536 ? words : 65536) / WAYS;
   entries = (uint64_t)engine->cache_sets * WAYS;
   engine->cache_keys = take(file, entries * KEY, sizeof(uint16_t));
@@ -381,9 +385,10 @@ APART int prepare(const void *bytes, size_t size, uint32_t words, void *block, s
   if (!file.problem) file.problem = check_settings(engine->settings);
   if (!file.problem) read_labels(&file, engine);
   if (!file.problem) read_decision(&file, engine);
+  /* First, because the width of its words is that of the layers so far. */
+  if (!file.problem && engine->settings[HEAD] != NGRAMS) read_network(&file, engine);
   if (!file.problem && engine->settings[BUCKETS]) read_ngrams(&file, engine);
   if (!file.problem) read_meaning(&file, engine);
-  if (!file.problem && engine->settings[HEAD] != NGRAMS) read_network(&file, engine);
   if (!file.problem) take_space(&file, engine, words);
   engine->metadata = (const char *)section(&file, SECTION_METADATA, &engine->metadata_size);
   engine->text.contract = engine->settings[CONTRACT];
@@ -408,7 +413,7 @@ APART int label_order(const rvl *engine, uint32_t one, uint32_t other) {
 
 /* Whether two labels are the same. Heapsort, which no file makes slow, of their numbers; any sort compares all neighbours. */
 APART int repeats_label(rvl *engine) {
-  uint32_t *heap = (uint32_t *)engine->sums; /* free until there is a text, and not shorter */
+  uint32_t *heap = (uint32_t *)engine->sums;
   uint32_t size = engine->settings[LABELS], root = size / 2, place, child, moved;
   int order;
   for (place = 0; place < size; place++) heap[place] = place;

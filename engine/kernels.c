@@ -133,11 +133,24 @@ INLINE void activate(int kind, float *values, int count) {
     for (n = 0; n < count; n++) values[n] = tanh_of(values[n]);
 }
 
+/* Rows of `values` from those of `sums`. */
+INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
+  const int width = engine->width, outputs = layer->outputs;
+  const float *restrict scale = layer->scales, *restrict bias = layer->bias;
+  int out, word;
+  for (word = 0; word < words; word++) {
+    const int32_t *restrict sums = engine->sums + word * width;
+    float *restrict values = engine->values + word * width;
+    for (out = 0; out < outputs; out++) values[out] = (float)sums[out] * (scale[out] * scales[word]) + bias[out];
+    activate(activation, values, outputs);
+  }
+}
+
+#ifndef RVL_SMALL
 /* A dense layer for up to TILE words, from rows of `inputs`, with their scales, to rows of `values`. A vector has `outs` outputs. */
 INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
-  const int stride = layer->stride, width = engine->width, outputs = layer->outputs, all = (outputs + PACK - 1) / PACK * PACK;
+  const int stride = layer->stride, width = engine->width, all = (layer->outputs + PACK - 1) / PACK * PACK;
   const size_t block = (size_t)stride * PACK;
-  const float *restrict scale = layer->scales, *restrict bias = layer->bias;
   int out, count, word;
   for (out = 0; out < all; out += count) {
     const int8_t *w = (const int8_t *)layer->weights + (size_t)(out / PACK) * block;
@@ -156,13 +169,50 @@ INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scale
     else
       sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 2, 4);
   }
-  for (word = 0; word < words; word++) {
-    const int32_t *restrict sums = engine->sums + word * width;
-    float *restrict values = engine->values + word * width;
-    for (out = 0; out < outputs; out++) values[out] = (float)sums[out] * (scale[out] * scales[word]) + bias[out];
-    activate(activation, values, outputs);
+  finish(engine, layer, scales, words, activation);
+}
+
+#else
+/* Add the products of weights as they are packed, for PACK outputs and one word. Each quarter of them is one of bytes, which hold two inputs of
+ * two outputs in their low digits, and of the two that are 8 further on in their high ones. */
+static void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32_t *sums) {
+  int32_t all = 0;
+  int n, quarter;
+  for (n = 0; n < stride; n++) all += x[n];
+  for (quarter = 0; quarter < 4; quarter++) {
+    const uint8_t *four = w + 4 * quarter;
+    int32_t a = -8 * all, b = a, c = a, d = a;
+    for (n = 0; n < stride; n += 2, four += PACK) {
+      const int32_t one = x[n], other = x[n + 1];
+      a += (four[0] & 15) * one + (four[1] & 15) * other;
+      b += (four[2] & 15) * one + (four[3] & 15) * other;
+      c += (four[0] >> 4) * one + (four[1] >> 4) * other;
+      d += (four[2] >> 4) * one + (four[3] >> 4) * other;
+    }
+    sums[2 * quarter] = a;
+    sums[2 * quarter + 1] = b;
+    sums[2 * quarter + PACK / 2] = c;
+    sums[2 * quarter + PACK / 2 + 1] = d;
   }
 }
+
+/* A dense layer, word by word. */
+static void dense_plain(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
+  const size_t block = (size_t)layer->stride * PACK * (size_t)layer->bits / 8;
+  int out, word, n;
+  for (word = 0; word < words; word++)
+    for (out = 0; out < layer->outputs; out += PACK) {
+      const uint8_t *w = layer->weights + (size_t)(out / PACK) * block;
+      const int16_t *x = engine->inputs + word * engine->width;
+      int32_t *sums = engine->sums + word * engine->width + out;
+      if (layer->bits == 4)
+        dot_packed(w, x, layer->stride, sums);
+      else
+        for (n = 0; n < PACK; n += 4) dot_plain((const int8_t *)w, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
+    }
+  finish(engine, layer, scales, words, activation);
+}
+#endif
 
 /* Add the rows of a layer that belong to the binary digits of the code point at a place of a word. */
 INLINE void add_digits_body(const dense_layer *layer, uint32_t code, int place, int32_t *restrict sums) {
@@ -277,7 +327,9 @@ INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   }                                                                                                                                 \
   attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
 
+#ifndef RVL_SMALL
 DENSE(plain, , 4)
+#endif
 KERNELS(plain, )
 #ifdef RVL_WIDE
 enum { PLAIN, AVX2, VNNI };

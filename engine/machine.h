@@ -8,7 +8,7 @@
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
-#ifndef RVL_PLAIN_ONLY
+#if !defined(RVL_PLAIN_ONLY) && !defined(RVL_SMALL)
 #define RVL_WIDE 1 /* AVX2, or AVX-512 with sums of products, where the processor has it */
 #include <cpuid.h>
 #endif
@@ -48,9 +48,20 @@ enum {
 
 enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
 
+/* TILE: words that are multiplied with the same weights at once. AT_ONCE: those of a text whose rows are kept, unless a block reads their
+ * neighbours. UNPACKED: times PACK, outputs of a layer with 4 bits that are unpacked at once. Microcontrollers are short of memory: with RVL_SMALL, few are, there are no embeddings, and nothing can be taught. Its answers are
+ * the same bits. RVL_WINDOWS: how many windows of a text are read; with fewer than the contract says, longer texts are cut. */
+#ifdef RVL_SMALL
+enum { TILE = 2, AT_ONCE = TILE, UNPACKED = 0, EMBEDS = 0 };
+#else
+enum { TILE = 4, AT_ONCE = 4096, UNPACKED = 4, EMBEDS = 1 };
+#endif
+#ifndef RVL_WINDOWS
+#define RVL_WINDOWS 32
+#endif
+
 enum {
-  MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_CHARS = 16384, MOST_WINDOWS = 32, MOST_DECOMPOSED = 4,
-  TILE = 4,      /* words that are multiplied with the same weights at once */
+  MOST_BLOCKS = 16, MOST_LABELS = 100000, MOST_CHARS = 16384, MOST_WINDOWS = RVL_WINDOWS, MOST_DECOMPOSED = 4,
   PACK = 16,     /* outputs whose weights stand together */
   LANES = 32,    /* rows that are added up are a multiple of this */
   KEY = 16,      /* UTF-16 units of a word that is kept */
@@ -102,14 +113,16 @@ struct rvl {
   /* For one window of a text. */
   passage text;       /* chars and flags: [max_chars + 1] */
   piece *words;       /* [max_words] */
-  int16_t *rows;      /* [max_words][row_size] */
+  uint32_t at_once;   /* words that have a row at the same time */
+  int16_t *rows;      /* [at_once][row_size] */
   float *row_scales;
-  int16_t *row_before; /* [row_size] */
-  int width;          /* of what any layer reads or writes */
+  int16_t *row_before; /* [row_size], for blocks */
+  float *pooled;       /* [2][word_size]: of the words so far, the sum of their rows and, but for the linear head, their largest numbers */
+  int width;          /* of what a layer reads or writes of a word; what one does of a whole text has as much room as TILE words, or more */
   int16_t *inputs;    /* [TILE][width]: what layers read, */
-  int32_t *sums;      /* [TILE][width]: add up */
+  int32_t *sums;      /* [TILE][width]: add up; free until there is a window, and when its logits are there */
   float *values;      /* [TILE][width]: and write */
-  int8_t *unpacked;   /* up to 4 * PACK outputs of a layer with 4 bits */
+  int8_t *unpacked;   /* UNPACKED * PACK outputs of a layer with 4 bits */
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
   uint32_t *condensed; /* [rvl_read_limit], from version 3 of the contract on: what is read of a text */

@@ -87,13 +87,13 @@ static size_t cache_place(const rvl *engine, const uint16_t *key, int *found) {
 static int16_t *row_of(const rvl *engine, uint32_t place) { return engine->rows + (size_t)place * (size_t)engine->row_size; }
 
 /* Compute the rows of words that are not kept, and keep them. */
-static void read_new(rvl *engine, const uint32_t *places, int count) {
+static void read_new(rvl *engine, const piece *first, const uint32_t *places, int count) {
   const int size = engine->row_size;
   const piece *words[TILE];
   uint16_t key[KEY];
   float scales[TILE];
   int word, found;
-  for (word = 0; word < count; word++) words[word] = engine->words + places[word];
+  for (word = 0; word < count; word++) words[word] = first + places[word];
   read_words(engine, words, count, scales);
   for (word = 0; word < count; word++) {
     const int16_t *row = engine->inputs + word * engine->width;
@@ -109,14 +109,14 @@ static void read_new(rvl *engine, const uint32_t *places, int count) {
   }
 }
 
-/* Fill `rows` for all words of a text. */
-static void read_rows(rvl *engine, uint32_t words) {
+/* Fill `rows` for words of a text, which begin at one of them. */
+static void read_rows(rvl *engine, const piece *first, uint32_t words) {
   uint32_t waiting[TILE], word;
   uint16_t key[KEY];
   int count = 0, found;
   engine->clock++;
   for (word = 0; word < words; word++) {
-    if (make_key(engine, engine->words + word, key)) {
+    if (make_key(engine, first + word, key)) {
       const size_t place = cache_place(engine, key, &found);
       if (found) {
         engine->cache_ages[place] = engine->clock;
@@ -127,11 +127,11 @@ static void read_rows(rvl *engine, uint32_t words) {
     }
     waiting[count++] = word;
     if (count == TILE) {
-      read_new(engine, waiting, count);
+      read_new(engine, first, waiting, count);
       count = 0;
     }
   }
-  if (count) read_new(engine, waiting, count);
+  if (count) read_new(engine, first, waiting, count);
 }
 
 /* --- Heads --- */
@@ -200,35 +200,44 @@ static uint32_t halve(rvl *engine, uint32_t words, int size) {
   return (words + 1) / 2;
 }
 
-/* The mean of all rows, and behind it, but for the linear head, their largest numbers; into `values`. */
-static void pool(rvl *engine, uint32_t words, int size, int has_most) {
-  float *mean = engine->values, *most = engine->values + size;
+/* Add rows to `pooled`, in which there are those of `before` words. */
+static void pool(rvl *engine, uint32_t before, uint32_t words) {
+  const int size = engine->word_size;
+  const int has_most = engine->settings[HEAD] != LINEAR;
+  float *sum = engine->pooled, *most = sum + size;
   uint32_t place;
   int n;
-  for (n = 0; n < size * (1 + has_most); n++) mean[n] = 0.0f;
+  for (n = 0; !before && n < size * (1 + has_most); n++) sum[n] = 0.0f;
   for (place = 0; place < words; place++) {
     const int16_t *row = row_of(engine, place);
     const float scale = engine->row_scales[place];
+    const int is_first = !before && !place;
     for (n = 0; n < size; n++) {
       const float value = (float)row[n] * scale;
-      mean[n] += value;
-      if (has_most) most[n] = !place || value > most[n] ? value : most[n];
+      sum[n] += value;
+      if (has_most) most[n] = is_first || value > most[n] ? value : most[n];
     }
   }
-  for (n = 0; n < size && words; n++) mean[n] /= (float)words;
 }
 
 /* What the last layer of the head reads of a text's words, in `values`. */
 static void text_features(rvl *engine, uint32_t words) {
   const int size = engine->word_size;
-  uint32_t block;
+  uint32_t start = 0, pooled = 0, count, block;
   int n;
-  read_rows(engine, words);
-  for (block = 0; block < engine->settings[BLOCKS]; block++) {
-    if (block) words = halve(engine, words, size);
-    read_block(engine, block, words);
-  }
-  pool(engine, words, size, engine->settings[HEAD] != LINEAR);
+  do {
+    count = words - start < engine->at_once ? words - start : engine->at_once;
+    read_rows(engine, engine->words + start, count);
+    start += count;
+    for (block = 0; block < engine->settings[BLOCKS]; block++) {
+      if (block) count = halve(engine, count, size);
+      read_block(engine, block, count);
+    }
+    pool(engine, pooled, count);
+    pooled += count;
+  } while (start < words);
+  for (n = 0; engine->pooled != engine->values && n < size * (engine->settings[HEAD] == LINEAR ? 1 : 2); n++) engine->values[n] = engine->pooled[n];
+  for (n = 0; n < size && pooled; n++) engine->values[n] /= (float)pooled;
   if (engine->vector.outputs) apply(engine, &engine->vector, 1, NOTHING);
   for (n = 0; n < engine->vector.outputs && !words; n++) engine->values[n] = 0.0f;
 }
