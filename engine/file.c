@@ -197,7 +197,7 @@ APART uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t
   layer->inputs = (int)inputs;
   layer->outputs = (int)outputs;
   layer->stride = (int)(adds_rows ? rounded_up(outputs, LANES) : rounded_up(inputs, 2));
-  layer->limit = (int)(0x7FFFFFFF / (128 * (int64_t)inputs));
+  layer->limit = (int)(0x7FFFFFFF / (128 * inputs));
   if (layer->limit > LARGEST) layer->limit = LARGEST;
   rows = adds_rows ? inputs : rounded_up(outputs, PACK);
   numbers = rounded_up(4 * outputs, ALIGN);
@@ -337,31 +337,33 @@ static void read_network(loader *file, rvl *engine) {
 static void take_space(loader *file, rvl *engine, uint32_t words) {
   const uint32_t *set = engine->settings;
   uint64_t width, row, entries, sums;
+  const uint32_t sets = (words < 65536 ? words : 65536) / WAYS;
   widen(file, set[LABELS]);
   if (set[BUCKETS]) widen(file, (uint32_t)engine->columns + 1);
   engine->row_size = (int)rounded_up((uint32_t)engine->word_size, LANES);
   width = (uint64_t)(file->width > TILE * engine->width ? file->width : TILE * engine->width);
   row = (uint64_t)engine->row_size;
-  /* Others use the sums when they are free: a line of the text, and two for each label. */
+  /* Others use the sums when they are free: a line of the text, with the values behind them, and two for each label. */
   sums = width > 2 * (uint64_t)set[LABELS] ? width : 2 * (uint64_t)set[LABELS];
-  if (sums < sizeof(line) / sizeof(int32_t)) sums = sizeof(line) / sizeof(int32_t);
+  if (sums + width < sizeof(line) / sizeof(int32_t)) sums = sizeof(line) / sizeof(int32_t) - width;
   engine->text.chars = take(file, set[MAX_CHARS] + 1, sizeof(uint32_t));
   engine->text.flags = take(file, set[MAX_CHARS] + 1, sizeof(uint16_t));
   if (set[CONTRACT] > 2) engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
-  engine->sums = take(file, sums, sizeof(int32_t));
+  engine->sums = take(file, sums + width, sizeof(int32_t));
+  engine->values = engine->sums ? (float *)(void *)(engine->sums + sums) : 0;
   engine->unpacked = take(file, (uint64_t)file->unpacked, 1);
   engine->answers = take(file, set[LABELS], sizeof(float));
   engine->totals = take(file, rvl_dimension(engine) > set[LABELS] ? rvl_dimension(engine) : set[LABELS], sizeof(double));
-  engine->values = take(file, width, sizeof(float));
   engine->inputs = take(file, width, sizeof(int16_t));
   if (set[HEAD] == NGRAMS) return;
   engine->words = take(file, set[MAX_WORDS], sizeof(piece));
   engine->at_once = set[BLOCKS] || set[MAX_WORDS] < AT_ONCE ? set[MAX_WORDS] : AT_ONCE;
-  engine->rows = take(file, engine->at_once * row, sizeof(int16_t));
+  /* Where as many words are read as have a row, and none is kept, each row is where it was computed. */
+  engine->rows = engine->at_once > TILE || sets ? take(file, engine->at_once * row, sizeof(int16_t)) : engine->inputs;
   engine->row_scales = take(file, engine->at_once, sizeof(float));
   if (set[BLOCKS]) engine->row_before = take(file, row, sizeof(int16_t));
   engine->pooled = engine->at_once < set[MAX_WORDS] ? take(file, 2 * (uint64_t)engine->word_size, sizeof(float)) : engine->values;
-  engine->cache_sets = (words < 65536 ? words : 65536) / WAYS;
+  engine->cache_sets = sets;
   entries = (uint64_t)engine->cache_sets * WAYS;
   engine->cache_keys = take(file, entries * KEY, sizeof(uint16_t));
   engine->cache_ages = take(file, entries, sizeof(uint32_t));

@@ -297,7 +297,7 @@ INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shor
 /* Add the rows of all n-grams of the folded characters. */
 INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
-  const uint64_t inverse = ((uint64_t)1 << 32) / buckets + 1; /* exact for what is below 2^16 */
+  const uint64_t inverse = (uint64_t)(0xFFFFFFFF / buckets) + 1; /* exact for what is below 2^16 */
   const uint32_t lacked = engine->text.contract > 2 ? RVL_UNKNOWN_LETTER : INVALID;
   uint32_t start, n, book, found, size, edge[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
   for (start = 0; start < count + 2; start++) {

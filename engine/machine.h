@@ -1,6 +1,6 @@
 /* The engine as it lies in its block, and what the machine brings: instructions, and functions of numbers that are the same on all of them. */
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(RVL_SMALL)
 #define INLINE static inline __attribute__((always_inline))
 #else
 #define INLINE static inline

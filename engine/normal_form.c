@@ -26,7 +26,7 @@ static void replace_at(passage *text, uint32_t place, uint32_t code) {
 static uint32_t form_target(const passage *text, uint32_t code) {
   const uint32_t newer = text->contract < 3 ? 0 : LETTER_IN(rvl_newer_form, code);
   const size_t run = last_up_to(rvl_form_firsts, COUNT_OF(rvl_form_firsts), code);
-  return newer ? newer : rvl_form_targets[rvl_form_places[run] + (code - rvl_form_firsts[run])];
+  return newer ? newer : rvl_form_letters[rvl_form_targets[rvl_form_places[run] + (code - rvl_form_firsts[run])]];
 }
 
 /* The Latin letter that another looks like, or what stands for it (rule 2c). */
@@ -34,7 +34,7 @@ static uint32_t latin_for(const passage *text, uint32_t code, uint32_t flags) {
   uint32_t letter = 0;
   if (text->contract > 2) letter = flags & RVL_LIKE ? LETTER_IN(rvl_newer_like, code) : LETTER_IN(rvl_faint, code);
   if (letter) return letter;
-  return flags & RVL_LIKE ? rvl_likes[last_up_to(rvl_likes, COUNT_OF(rvl_likes), code << 8 | 0xFF)] & 0xFF : RVL_UNKNOWN_LETTER;
+  return flags & RVL_LIKE ? LETTER_IN(rvl_like, code) : RVL_UNKNOWN_LETTER;
 }
 
 /* Whether a lookalike is of a script that is hardly written. */

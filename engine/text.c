@@ -71,7 +71,19 @@ static uint32_t letter_in_runs(const uint32_t *firsts, const uint16_t *places, c
 
 /* What is known about a code point. */
 static uint32_t flags_of(uint32_t code) {
-  return code < 128 ? rvl_ascii[code] : rvl_ranges[last_up_to(rvl_ranges, COUNT_OF(rvl_ranges), code << 11 | 0x7FF)] & 0x7FF;
+  size_t plane, low, high, half;
+  if (code < 128) return rvl_ascii[code];
+  plane = code > MOST_CODE ? COUNT_OF(rvl_range_places) - 2 : code >> 16;
+  low = rvl_range_places[plane];
+  high = rvl_range_places[plane + 1];
+  while (high - low > 1) {
+    half = (low + high) / 2;
+    if (rvl_ranges[half] <= (uint16_t)code)
+      low = half;
+    else
+      high = half;
+  }
+  return rvl_kinds[rvl_range_kinds[low]];
 }
 
 APART int is_separator(uint32_t code) { return (flags_of(code) & RVL_SEPARATOR) != 0; }

@@ -9,7 +9,7 @@ uint32_t rvl_read_limit(const rvl *engine) {
 /* A text as an answer reads it: condensed, from version 3 of the contract on. */
 APART reader read_by_contract(rvl *engine, reader source) {
   if (engine->settings[CONTRACT] < 3) return source;
-  return read_text(engine->condensed, 0, condense(source, (line *)engine->sums, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
+  return read_text(engine->condensed, 0, condense(source, (line *)(void *)engine->sums, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
 }
 
 /* Code points, or UTF-8, as far as an answer reads them. */

@@ -83,12 +83,12 @@ def header() -> str:
         f"#define RVL_PLAIN 0x{_PLAIN:x}",
         "/* The flags of ASCII. */",
         _array("uint16_t", "rvl_ascii", (_flags(code) for code in range(128))),
-        "/* (first code point << 11 | flags), sorted. */",
-        _array("uint32_t", "rvl_ranges", _ranges()),
+        *_ranges(),
         *_forms(),
-        "/* (letter << 8 | the Latin one that it looks like), sorted (rule 2c). */",
-        _array("uint32_t", "rvl_likes", (code << 8 | letter for code, letter in sorted(lookalikes(_OLD).items()))),
-        "/* What version 3 adds: letters and digits in runs, of forms (rule 2b), lookalikes and faint ones (rule 2c); 0 is none. */",
+        "/* Letters and digits in runs: the first of each, where its letters start, and the letters; 0 is none. The Latin letters that others look",
+        " * like (rule 2c), */",
+        *_runs_of("rvl_like", lookalikes(_OLD)),
+        "/* and what version 3 adds: letters and digits in runs, of forms (rule 2b), lookalikes and faint ones (rule 2c). */",
         *_runs_of("rvl_newer_form", _without(compatibility_forms(3), compatibility_forms(_OLD))),
         *_runs_of("rvl_newer_like", _without(lookalikes(3), lookalikes(_OLD))),
         *_runs_of("rvl_faint", faint_lookalikes(3)),
@@ -160,33 +160,55 @@ def _flags(code: int) -> int:
     return sum(1 << bit for bit, fact in enumerate(facts) if fact)
 
 
-def _ranges() -> list[int]:
-    """Return where the flags change."""
+def _ranges() -> list[str]:
+    """Return where the flags change, plane by plane, and to which."""
+    edges = _changes()
+    # A plane behind the last one, for what is no code point.
+    edges += [
+        (plane * _PLANE, next(flags for code, flags in edges[::-1] if code <= plane * _PLANE))
+        for plane in range(MAX_CODE_POINT // _PLANE + 2)
+    ]
+    edges = sorted(dict(edges).items())
+    kinds = sorted({flags for _, flags in edges})
+    places = [sum(code < plane * _PLANE for code, _ in edges) for plane in range(MAX_CODE_POINT // _PLANE + 3)]
+    return [
+        "/* Where the flags of code points change, without their plane; and to which: their number among all that there are. */",
+        _array("uint16_t", "rvl_range_places", places),
+        _array("uint16_t", "rvl_ranges", (code % _PLANE for code, _ in edges)),
+        _array("uint8_t", "rvl_range_kinds", (kinds.index(flags) for _, flags in edges)),
+        _array("uint16_t", "rvl_kinds", kinds),
+    ]
+
+
+def _changes() -> list[tuple[int, int]]:
+    """Return the code points where the flags change, with those from there on."""
     spans = (IGNORED, ALPHABETS, OTHER_SCRIPTS, *UNSPACED.values())
     edges = {0, *(edge for ranges in spans for first, last in ranges for edge in (first, last + 1))}
     # LATIN matters inside ALPHABETS only; single code points have an edge before and behind them.
     single = (*SEPARATING, *INVISIBLE, *compatibility_forms(_OLD), *lookalikes(_OLD))
     edges |= {place for code in single for place in (code, code + 1)}
     edges |= {code for code in range(1, 0x10000) if is_latin(code) != is_latin(code - 1)}
-    found: list[int] = []
+    found: list[tuple[int, int]] = []
     for code in sorted(edge for edge in edges if edge <= MAX_CODE_POINT):
         flags = _flags(code)
-        if not found or found[-1] & 0x7FF != flags:
-            found.append(code << 11 | flags)
+        if not found or found[-1][1] != flags:
+            found.append((code, flags))
     return found
 
 
 def _forms() -> list[str]:
     """Return the replacements of rule 2b."""
     targets = "".join(text for _, text in COMPATIBILITY)
+    letters = sorted(set(targets))
     places = [0]
     for _, text in COMPATIBILITY:
         places.append(places[-1] + len(text))
     return [
-        "/* Runs of forms: the first of each, where its targets start, and the targets; 32 leaves a code point as it is (rule 2b). */",
+        "/* Runs of forms: the first of each, where its targets start, and the number of each target among all that there are (rule 2b). */",
         _array("uint32_t", "rvl_form_firsts", (first for first, _ in COMPATIBILITY)),
         _array("uint16_t", "rvl_form_places", places),
-        _array("uint16_t", "rvl_form_targets", map(ord, targets)),
+        _array("uint8_t", "rvl_form_targets", map(letters.index, targets)),
+        _array("uint16_t", "rvl_form_letters", map(ord, letters)),
     ]
 
 

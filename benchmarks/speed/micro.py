@@ -1,0 +1,155 @@
+"""What a classifier costs on microcontrollers, in QEMU: `python -m benchmarks.speed.micro [FILE] [--quick]`.
+
+FILE is a `.retvec` with at most 64 labels; without one, `golden/plain.retvec`. `engine/micro` is compiled for each board, and answers texts of
+ten new words. *Program* is all that lies in flash beside the file; *block* and *stack* are the RAM, the stack as deep as it ever was. QEMU lets
+time pass by the instruction (`-icount`), so the processor's own clock (SysTick) counts instructions; cycles are those of a real processor.
+"""
+
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks.common import ROOT, Row, command_parser, result_path, write_results
+from benchmarks.speed.engine import WORDS, word
+from benchmarks.tables.cells import markdown_table
+
+FOLDER: Final = ROOT / "engine" / "micro"
+FILE: Final = ROOT / "golden" / "plain.retvec"
+TOOLS: Final = ("arm-none-eabi-gcc", "arm-none-eabi-size", "qemu-system-arm", "make")
+
+_SHIFT: Final = 6
+"""An instruction takes two to the power of so many nanoseconds, which is more than a tick of any board."""
+
+
+class Board(NamedTuple):
+    """A board that QEMU knows: its processor, and the nanoseconds of a tick of SysTick."""
+
+    processor: str
+    tick: float
+
+
+BOARDS: Final = {
+    "microbit": Board("Cortex-M0", 62.5),
+    "mps2-an386": Board("Cortex-M4F", 40.0),
+    "mps2-an505": Board("Cortex-M33", 50.0),
+}
+
+MOST_TEXT: Final = 256
+"""Bytes of a text that the example reads: `MOST_TEXT` in `engine/micro/main.c`."""
+
+WINDOWS: Final = (4, 32)
+"""Windows of a text that are read: the fewest, and as many as the contract says."""
+
+
+class Answer(NamedTuple):
+    """What a board says about a text: `-` is none of the labels; `bits` are those of each probability."""
+
+    label: str
+    probability: float
+    instructions: int
+    stack: int
+    bits: list[int]
+
+
+def missing_tools() -> list[str]:
+    """Return which of the tools are not installed."""
+    return [tool for tool in TOOLS if shutil.which(tool) is None]
+
+
+def compile_board(board: str, out: Path, *settings: str, file: Path = FILE) -> Path:
+    """Compile the example for a board, with settings of its Makefile such as `WINDOWS=4`; raises CalledProcessError."""
+    out.mkdir(parents=True, exist_ok=True)
+    command = ("make", "--silent", "-C", FOLDER, "all", f"BOARD={board}", f"MODEL={file}", f"OUT={out}", *settings)
+    subprocess.run(command, check=True, capture_output=True)
+    return out / f"{board}.elf"
+
+
+def program_bytes(elf: Path) -> int:
+    """Return how many bytes of flash a program takes beside its file."""
+    done = subprocess.run(("arm-none-eabi-size", "-A", elf), check=True, capture_output=True, text=True)
+    return sum(int(size) for size in re.findall(r"^\.(?:text|data) +(\d+)", done.stdout, re.MULTILINE))
+
+
+def run_board(board: str, elf: Path, texts: Sequence[str], *options: str) -> list[str]:
+    """Return the lines that a program prints about texts without line ends; raises CalledProcessError where it ends with a fault."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder) / "texts"
+        given.write_bytes("".join(f"{text}\n" for text in texts).encode())
+        machine = ("qemu-system-arm", "-nographic", "-monitor", "none", "-serial", "none", "-machine", board, *options)
+        hosting = ("-semihosting-config", f"enable=on,target=native,arg={given}", "-kernel", elf)
+        done = subprocess.run((*machine, *hosting), check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    # QEMU prints what the program says on standard error.
+    return (done.stdout + done.stderr).decode().splitlines()
+
+
+def ask_board(board: str, elf: Path, texts: Sequence[str], *options: str) -> tuple[int, list[Answer]]:
+    """Return the bytes of the block, and the answers of a program that was compiled with `OPTIONS=-DMEASURE`."""
+    block, *lines = run_board(board, elf, texts, *options)
+    answers = []
+    for line in lines:
+        ticks, stack, *bits, label, probability = line.split(" ")
+        instructions = round(int(ticks) * BOARDS[board].tick / 2**_SHIFT)
+        answers.append(Answer(label, float(probability), instructions, int(stack), [int(one, 16) for one in bits]))
+    return int(block), answers
+
+
+def measure(file: Path, count: int) -> list[Row]:
+    """Return a row for each board and number of windows that fits into its RAM."""
+    draw = random.Random(0)
+    texts = [" ".join(word(draw) for _ in range(WORDS)) for _ in range(count)]
+    rows: list[Row] = []
+    for board, windows in ((board, windows) for board in BOARDS for windows in WINDOWS):
+        if board == "microbit" and windows > min(WINDOWS):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder)
+            program = program_bytes(compile_board(board, out, f"WINDOWS={windows}", file=file))
+            elf = compile_board(board, out, f"WINDOWS={windows}", "OPTIONS=-DMEASURE", file=file)
+            block, answers = ask_board(board, elf, texts, "-icount", f"shift={_SHIFT}")
+        rows.append(
+            {
+                "board": board,
+                "windows": windows,
+                "program": program,
+                "block": block,
+                "stack": max(answer.stack for answer in answers),
+                "instructions": round(statistics.median(answer.instructions for answer in answers)),
+            }
+        )
+    return rows
+
+
+def table_of(rows: Sequence[Row]) -> str:
+    """Return what was measured as a table."""
+    columns = ("processor, board", "windows", "program", "block", "stack", "RAM", "million instructions")
+    cells = [
+        [
+            f"{BOARDS[row['board']].processor}, `{row['board']}`",
+            str(row["windows"]),
+            *(f"{bytes_:,}" for bytes_ in (row["program"], row["block"], row["stack"], row["block"] + row["stack"])),
+            f"{row['instructions'] / 1e6:.1f}",
+        ]
+        for row in rows
+    ]
+    return markdown_table(columns, cells)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and write the results."""
+    parser = command_parser(__doc__, quick="two texts")
+    parser.add_argument("file", type=Path, nargs="?", default=FILE, help="a .retvec (golden/plain.retvec)")
+    args = parser.parse_args(arguments)
+    if missing := missing_tools():
+        parser.error(f"{', '.join(missing)} not installed: apt install gcc-arm-none-eabi qemu-system-arm make")
+    rows = measure(args.file.resolve(), 2 if args.quick else 10)
+    write_results(result_path("micro", quick=args.quick), rows, table_of(rows))
+
+
+if __name__ == "__main__":
+    main()
