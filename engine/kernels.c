@@ -173,26 +173,26 @@ INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scale
 }
 
 #else
-/* Add the products of weights as they are packed, for PACK outputs and one word. Each quarter of them is one of bytes, which hold two inputs of
- * two outputs in their low digits, and of the two that are 8 further on in their high ones. */
-static void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32_t *sums) {
-  int32_t all = 0;
-  int n, quarter;
-  for (n = 0; n < stride; n++) all += x[n];
-  for (quarter = 0; quarter < 4; quarter++) {
-    const uint8_t *four = w + 4 * quarter;
-    int32_t a = -8 * all, b = a, c = a, d = a;
-    for (n = 0; n < stride; n += 2, four += PACK) {
-      const int32_t one = x[n], other = x[n + 1];
-      a += (four[0] & 15) * one + (four[1] & 15) * other;
-      b += (four[2] & 15) * one + (four[3] & 15) * other;
-      c += (four[0] >> 4) * one + (four[1] >> 4) * other;
-      d += (four[2] >> 4) * one + (four[3] >> 4) * other;
+/* Sums of products of 4-bit weights as they are packed, for PACK outputs and one word. Two bytes hold two inputs of one output in their low
+ * digits, and of the one that is PACK / 2 further on in their high ones. What is too large for 32 bits on the way is not in the end. */
+FAST_APART void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32_t *sums) {
+  const int16_t *const end = x + stride, *next_x;
+  uint32_t all = 0;
+  int out;
+  for (next_x = x; next_x < end; next_x++) all += (uint32_t)*next_x;
+  for (out = 0; out < PACK / 2; out++) {
+    const uint8_t *two = w + 2 * out;
+    uint32_t both = 0, high = 0, input;
+    for (next_x = x; next_x < end; next_x += 2, two += PACK) {
+      input = (uint32_t)next_x[0];
+      both += two[0] * input;
+      high += (two[0] >> 4) * input;
+      input = (uint32_t)next_x[1];
+      both += two[1] * input;
+      high += (two[1] >> 4) * input;
     }
-    sums[2 * quarter] = a;
-    sums[2 * quarter + 1] = b;
-    sums[2 * quarter + PACK / 2] = c;
-    sums[2 * quarter + PACK / 2 + 1] = d;
+    sums[out] = (int32_t)(both - 16 * high - 8 * all);
+    sums[out + PACK / 2] = (int32_t)(high - 8 * all);
   }
 }
 

@@ -1,15 +1,18 @@
 """What a classifier costs on microcontrollers, in QEMU: `python -m benchmarks.speed.micro [FILE] [--quick]`.
 
 FILE is a `.retvec` with at most 64 labels; without one, `golden/plain.retvec`. `engine/micro` is compiled for each board, and answers texts of
-ten new words. *Program* is all that lies in flash beside the file; *block* and *stack* are the RAM, the stack as deep as it ever was. QEMU lets
-time pass by the instruction (`-icount`), so the processor's own clock (SysTick) counts instructions; cycles are those of a real processor.
+ten new words. *Program* is all that lies in flash beside the file; *block* and *stack* are the RAM, the stack as deep as these texts and the
+golden ones ever made it. QEMU lets time pass by the instruction (`-icount`), so the processor's own clock (SysTick) counts instructions: their
+number is a median over the new words, and tells no cycles of a real processor.
 """
 
+import json
 import random
 import re
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,8 +46,18 @@ BOARDS: Final = {
 MOST_TEXT: Final = 256
 """Bytes of a text that the example reads: `MOST_TEXT` in `engine/micro/main.c`."""
 
-WINDOWS: Final = (4, 32)
-"""Windows of a text that are read: the fewest, and as many as the contract says."""
+COMPILER_RT: Final = ("FLOATS=compiler-rt", f"ZIG={sys.executable} -m ziglang")
+"""Settings for the smaller arithmetic with floats, on a processor that has none."""
+
+BUILDS: Final[tuple[tuple[str, int, tuple[str, ...]], ...]] = (
+    ("microbit", 4, ()),
+    ("microbit", 4, COMPILER_RT),
+    ("mps2-an386", 4, ()),
+    ("mps2-an386", 32, ()),
+    ("mps2-an505", 4, ()),
+    ("mps2-an505", 32, ()),
+)
+"""Boards; windows of a text that are read, the fewest or as many as the contract says; and more settings."""
 
 
 class Answer(NamedTuple):
@@ -99,27 +112,34 @@ def ask_board(board: str, elf: Path, texts: Sequence[str], *options: str) -> tup
     return int(block), answers
 
 
+def golden_lines(file: Path) -> list[str]:
+    """Return the golden texts in a file of answers that can be lines."""
+    golden = json.loads(file.read_text(encoding="ascii"))
+    texts = [case["text"] for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
+    return [text for text in texts if "\n" not in text and not any("\ud800" <= char <= "\udfff" for char in text)]
+
+
 def measure(file: Path, count: int) -> list[Row]:
     """Return a row for each board and number of windows that fits into its RAM."""
     draw = random.Random(0)
     texts = [" ".join(word(draw) for _ in range(WORDS)) for _ in range(count)]
+    odd = [text for text in golden_lines(FILE.with_suffix(".json")) if len(text.encode()) <= MOST_TEXT][: 10 * count]
     rows: list[Row] = []
-    for board, windows in ((board, windows) for board in BOARDS for windows in WINDOWS):
-        if board == "microbit" and windows > min(WINDOWS):
-            continue
+    for board, windows, settings in BUILDS:
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder)
-            program = program_bytes(compile_board(board, out, f"WINDOWS={windows}", file=file))
-            elf = compile_board(board, out, f"WINDOWS={windows}", "OPTIONS=-DMEASURE", file=file)
-            block, answers = ask_board(board, elf, texts, "-icount", f"shift={_SHIFT}")
+            out, settings = Path(folder), (f"WINDOWS={windows}", *settings)
+            program = program_bytes(compile_board(board, out, *settings, file=file))
+            elf = compile_board(board, out, "OPTIONS=-DMEASURE", *settings, file=file)
+            block, answers = ask_board(board, elf, texts + odd, "-icount", f"shift={_SHIFT}")
         rows.append(
             {
                 "board": board,
+                "floats": "compiler-rt" if COMPILER_RT[0] in settings else "",
                 "windows": windows,
                 "program": program,
                 "block": block,
                 "stack": max(answer.stack for answer in answers),
-                "instructions": round(statistics.median(answer.instructions for answer in answers)),
+                "instructions": round(statistics.median(answer.instructions for answer in answers[:count])),
             }
         )
     return rows
@@ -130,7 +150,7 @@ def table_of(rows: Sequence[Row]) -> str:
     columns = ("processor, board", "windows", "program", "block", "stack", "RAM", "million instructions")
     cells = [
         [
-            f"{BOARDS[row['board']].processor}, `{row['board']}`",
+            ", ".join(filter(None, (BOARDS[row["board"]].processor, f"`{row['board']}`", row["floats"]))),
             str(row["windows"]),
             *(f"{bytes_:,}" for bytes_ in (row["program"], row["block"], row["stack"], row["block"] + row["stack"])),
             f"{row['instructions'] / 1e6:.1f}",

@@ -1,8 +1,8 @@
 """The engine on microcontrollers: small builds give the same bits as others, here and on boards in QEMU."""
 
-import json
 import subprocess
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +10,15 @@ import pytest
 from engine_cases import CASES, file_of
 from engine_program import SANITIZERS, compile_driver, drive, texts
 
+import retvec_lite as rl
 from benchmarks.speed.micro import (
     BOARDS,
+    COMPILER_RT,
     FILE,
     MOST_TEXT,
     ask_board,
     compile_board,
+    golden_lines,
     missing_tools,
     program_bytes,
     run_board,
@@ -60,22 +63,33 @@ def test_with_fewer_windows_the_beginning_of_a_text_is_read(cc: Sequence[str], d
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("board", BOARDS)
-def test_a_board_gives_the_golden_answers(board: str, library: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("board", "name", "ram"),
+    [
+        ("microbit", "plain", 16_384),
+        ("mps2-an386", "plain", 32_768),
+        ("mps2-an505", "plain", 32_768),
+        ("mps2-an386", "rejecting", 36_864),
+    ],
+)
+def test_a_board_gives_the_golden_answers(board: str, name: str, ram: int, library: Path, tmp_path: Path) -> None:
     skip_without_tools()
-    artifact = read_artifact(FILE)
-    # The micro:bit has room for short texts only, and is as slow in QEMU: every third one.
-    is_small = board == "microbit"
-    golden = [text for text in golden_texts() if len(text.encode()) <= MOST_TEXT][::3] if is_small else golden_texts()
+    file, golden, settings = FILE.with_name(f"{name}.retvec"), golden_lines(FILE.with_name(f"{name}.json")), list[str]()
+    if board == "microbit":  # room for short texts only, and slow in QEMU: every third one
+        golden = [text for text in golden if len(text.encode()) <= MOST_TEXT][::3]
+        settings += COMPILER_RT if find_spec("ziglang") else ()
     assert len(golden) > 50
-    options = "-DMEASURE" if is_small else "-DMEASURE -DMOST_TEXT=16384"
-    block, answers = ask_board(board, compile_board(board, tmp_path, f"OPTIONS={options}"), golden)
-    engine = NativeEngine(artifact, library)
-    expected = engine.probabilities([read_text(text, artifact.config) for text in golden])
+    options = "-DMEASURE" if board == "microbit" else "-DMEASURE -DMOST_TEXT=16384"
+    block, answers = ask_board(
+        board, compile_board(board, tmp_path, f"OPTIONS={options}", *settings, file=file), golden
+    )
+    artifact = read_artifact(file)
+    expected = NativeEngine(artifact, library).probabilities([read_text(text, artifact.config) for text in golden])
     found = np.array([answer.bits for answer in answers], np.uint32).view(np.float32)
     np.testing.assert_array_equal(found, expected)
-    assert [answer.label for answer in answers] == [artifact.labels[best] for best in expected.argmax(axis=1)]
-    assert 0 < block + max(answer.stack for answer in answers) < (16_384 if is_small else 32_768)
+    classifier = rl.load(file)
+    assert [answer.label for answer in answers] == [classifier.predict(text)[0].label or "-" for text in golden]
+    assert 0 < block + max(answer.stack for answer in answers) < ram
 
 
 @pytest.mark.parametrize("board", BOARDS)
@@ -97,10 +111,3 @@ def test_the_example_prints_labels_and_problems(board: str, tmp_path: Path) -> N
 def skip_without_tools() -> None:
     if missing := missing_tools():
         pytest.skip(f"{', '.join(missing)} not installed")
-
-
-def golden_texts() -> list[str]:
-    """Golden texts that can be lines."""
-    golden = json.loads(FILE.with_suffix(".json").read_text(encoding="ascii"))
-    found = [case["text"] for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
-    return [text for text in found if "\n" not in text and not any("\ud800" <= char <= "\udfff" for char in text)]
