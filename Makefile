@@ -118,6 +118,12 @@ attack: $(STAMP)  ## 43,000 mutated and hostile files against their readers: an 
 	$(BIN)/python -m tools.fuzz_engine
 	$(BIN)/python -m tools.hostile
 
+# Paths count from here.
+.PHONY: micro
+micro:  ## the engine on a microcontroller in QEMU: BOARD=microbit TEXTS=texts.txt MODEL=classifier.retvec
+	@$(MAKE) --no-print-directory -C engine/micro run OUT=$(CURDIR)/build/micro TEXTS=$(abspath $(TEXTS)) \
+		MODEL=$(abspath $(if $(MODEL),$(MODEL),golden/plain.retvec))
+
 c-archive: $(STAMP)  ## the C engine as an archive of two sources, in dist/; and in the Go module
 	$(BIN)/python -m tools.c_archive
 

@@ -358,8 +358,8 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
   if (set[HEAD] == NGRAMS) return;
   engine->words = take(file, set[MAX_WORDS], sizeof(piece));
   engine->at_once = set[BLOCKS] || set[MAX_WORDS] < AT_ONCE ? set[MAX_WORDS] : AT_ONCE;
-  /* Where as many words are read as have a row, and none is kept, each row is where it was computed. */
-  engine->rows = engine->at_once > TILE || sets ? take(file, engine->at_once * row, sizeof(int16_t)) : engine->inputs;
+  /* Where as many words are read as have a row, and nothing else is done before they are pooled, each row is where it was computed. */
+  engine->rows = engine->at_once > TILE || sets || set[BLOCKS] ? take(file, engine->at_once * row, sizeof(int16_t)) : engine->inputs;
   engine->row_scales = take(file, engine->at_once, sizeof(float));
   if (set[BLOCKS]) engine->row_before = take(file, row, sizeof(int16_t));
   engine->pooled = engine->at_once < set[MAX_WORDS] ? take(file, 2 * (uint64_t)engine->word_size, sizeof(float)) : engine->values;

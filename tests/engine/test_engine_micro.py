@@ -26,6 +26,7 @@ from benchmarks.speed.micro import (
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import read_text
+from tools.fuzz_engine import attack
 
 FILES = [file_of(name, recipe) for name in CASES for recipe in ("int8", "int4")]
 
@@ -49,6 +50,8 @@ def test_a_small_engine_stays_inside_its_block(cc: Sequence[str], sanitized: Pat
     small = compile_driver(cc, tmp_path / "small", *SANITIZERS, "-DRVL_SMALL", "-DRVL_WINDOWS=1")
     found = drive([str(small)], FILES, texts(10, seed=18))
     assert [line.split()[0] for line in found] == ["0"] * len(FILES)
+    counts, faults = attack([str(small)], 100, seed=2)
+    assert faults == [] and sum(found["opened"] for found in counts.values()) > 20
 
 
 def test_with_fewer_windows_the_beginning_of_a_text_is_read(cc: Sequence[str], driver: Path, tmp_path: Path) -> None:
