@@ -71,19 +71,17 @@ static uint32_t letter_in_runs(const uint32_t *firsts, const uint16_t *places, c
 
 /* What is known about a code point. */
 static uint32_t flags_of(uint32_t code) {
-  size_t plane, low, high, half;
+  const uint16_t *found;
+  size_t plane, left, half;
   if (code < 128) return rvl_ascii[code];
   plane = code > MOST_CODE ? COUNT_OF(rvl_range_places) - 2 : code >> 16;
-  low = rvl_range_places[plane];
-  high = rvl_range_places[plane + 1];
-  while (high - low > 1) {
-    half = (low + high) / 2;
-    if (rvl_ranges[half] <= (uint16_t)code)
-      low = half;
-    else
-      high = half;
+  found = rvl_ranges + rvl_range_places[plane];
+  /* As many steps for all of a plane, without a branch. */
+  for (left = (size_t)rvl_range_places[plane + 1] - rvl_range_places[plane]; left > 1; left -= half) {
+    half = left / 2;
+    found += found[half] <= (uint16_t)code ? half : 0;
   }
-  return rvl_kinds[rvl_range_kinds[low]];
+  return rvl_kinds[rvl_range_kinds[found - rvl_ranges]];
 }
 
 APART int is_separator(uint32_t code) { return (flags_of(code) & RVL_SEPARATOR) != 0; }
