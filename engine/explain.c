@@ -2,14 +2,12 @@
 
 enum { NO_SCRIPT, JOINING, SPACED }; /* then the flags of unspaced scripts, which are larger */
 
+/* How a code point is cut; marks and invisible ones belong to the character before them. */
 static uint32_t part_script(uint32_t code) {
   const uint32_t flags = flags_of(code);
-  size_t place;
-  uint32_t joins = 0;
   if (flags & RVL_SEPARATOR) return NO_SCRIPT;
   if (code < 128) return SPACED;
-  for (place = 0; place < COUNT_OF(rvl_join_edges) && rvl_join_edges[place] <= code; place++) joins ^= 1;
-  if (joins || (code > 0xFFFF && flags & RVL_IGNORED)) return JOINING;
+  if (flags & RVL_IGNORED || is_a(RVL_MARKS, code)) return JOINING;
   return !(flags & UNSPACED) ? SPACED : flags & RVL_HAN ? RVL_HAN : flags & RVL_KANA ? RVL_KANA : RVL_SEA;
 }
 

@@ -110,8 +110,6 @@ def header() -> str:
         _string("rvl_entities", ENTITIES),
         _array("uint16_t", "rvl_entity_codes", map(ord, ENTITIES.values())),
         _string("rvl_inline", sorted(INLINE)),
-        "/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */",
-        _array("uint16_t", "rvl_join_edges", _joins()),
     ]
     return "\n".join(parts) + "\n"
 
@@ -340,12 +338,6 @@ def _edges() -> list[str]:
         _array("uint16_t", "rvl_edge_places", places),
         _array("uint16_t", "rvl_edges", edges),
     ]
-
-
-def _joins() -> list[int]:
-    """Return where the categories that `explanation` joins begin and end; those of Unicode 3.2, which every Python knows."""
-    joined = [unicodedata.ucd_3_2_0.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") for code in range(0x10000)]
-    return [code for code in range(1, 0x10000) if joined[code] != joined[code - 1]]
 
 
 def _runs(marks: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -606,19 +606,6 @@ static const uint16_t rvl_entity_codes[] = {
 };
 static const char rvl_inline[] =
 "a b big code del em font i ins mark q s small span strike strong sub sup tt u ";
-/* Where characters begin, and end, that belong to the one before them: marks and invisible ones, for explanations. */
-static const uint16_t rvl_join_edges[] = {
-768,848,864,880,1155,1159,1160,1162,1425,1442,1443,1466,1467,1470,1471,1472,1473,1475,1476,1477,1611,1622,1648,1649,
-1750,1765,1767,1769,1770,1774,1807,1808,1809,1810,1840,1867,1958,1969,2305,2308,2364,2365,2366,2382,2385,2389,2402,
-2404,2433,2436,2492,2493,2494,2501,2503,2505,2507,2510,2519,2520,2530,2532,2562,2563,2620,2621,2622,2627,2631,2633,
-2635,2638,2672,2674,2689,2692,2748,2749,2750,2758,2759,2762,2763,2766,2817,2820,2876,2877,2878,2884,2887,2889,2891,
-2894,2902,2904,2946,2947,3006,3011,3014,3017,3018,3022,3031,3032,3073,3076,3134,3141,3142,3145,3146,3150,3157,3159,
-3202,3204,3262,3269,3270,3273,3274,3278,3285,3287,3330,3332,3390,3396,3398,3401,3402,3406,3415,3416,3458,3460,3530,
-3531,3535,3541,3542,3543,3544,3552,3570,3572,3633,3634,3636,3643,3655,3663,3761,3762,3764,3770,3771,3773,3784,3790,
-3864,3866,3893,3894,3895,3896,3897,3898,3902,3904,3953,3973,3974,3976,3984,3992,3993,4029,4038,4039,4140,4147,4150,
-4154,4182,4186,5906,5909,5938,5941,5970,5972,6002,6004,6068,6100,6155,6159,6313,6314,8204,8208,8234,8239,8288,8292,
-8298,8304,8400,8427,12330,12336,12441,12443,64286,64287,65024,65040,65056,65060,65279,65280,65529,65532,
-};
 /* The code points of a text as it was given (rule 1), of UTF-8 too; and what is known about each. */
 
 enum {
@@ -3045,14 +3032,12 @@ uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *s
 
 enum { NO_SCRIPT, JOINING, SPACED }; /* then the flags of unspaced scripts, which are larger */
 
+/* How a code point is cut; marks and invisible ones belong to the character before them. */
 static uint32_t part_script(uint32_t code) {
   const uint32_t flags = flags_of(code);
-  size_t place;
-  uint32_t joins = 0;
   if (flags & RVL_SEPARATOR) return NO_SCRIPT;
   if (code < 128) return SPACED;
-  for (place = 0; place < COUNT_OF(rvl_join_edges) && rvl_join_edges[place] <= code; place++) joins ^= 1;
-  if (joins || (code > 0xFFFF && flags & RVL_IGNORED)) return JOINING;
+  if (flags & RVL_IGNORED || is_a(RVL_MARKS, code)) return JOINING;
   return !(flags & UNSPACED) ? SPACED : flags & RVL_HAN ? RVL_HAN : flags & RVL_KANA ? RVL_KANA : RVL_SEA;
 }
 

@@ -9,7 +9,6 @@ https://arxiv.org/abs/1311.2901, call it occlusion.
 import functools
 import itertools
 import operator
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, NamedTuple
@@ -20,14 +19,16 @@ from retvec_lite.contract import BLANK, UNSPACED, EncoderConfig, Floats
 from retvec_lite.data.texts import chunks
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.kinds import MARKS
+from retvec_lite.normal_form import IGNORED, ranges_hold
 from retvec_lite.runtime.memory import Answer, Memory
 from retvec_lite.runtime.pool import Runs, WorkPool, answered
 from retvec_lite.windows import answer_in_windows, combine, cut_windows, decided_text, mean_embedding
 
 _SPACED: Final = "spaced"
 _JOINING: Final = "joining"
-_JOINS: Final = ("Mn", "Mc", "Me", "Cf")
-"""Categories of what belongs to the character before it: marks, and invisible characters."""
+_JOINS: Final = (*MARKS, *IGNORED)
+"""What belongs to the character before it: marks, and invisible characters. Pinned, so that the engine and every Python know the same."""
 
 LENGTHS: Final = {_SPACED: 3, "han_piece": 1, "kana_piece": 2, "sea_piece": 3}
 """Characters of a part, at most, where words are cut."""
@@ -147,16 +148,17 @@ def _runs(text: str) -> Iterator[tuple[str, list[int]]]:
             script = script if found == _JOINING else found
 
 
+@functools.cache
 def _script(char: str) -> str | None:
     """Return how a character is cut, `_JOINING` for a mark, or None for a separator."""
     if char in BLANK:
         return None
     if char.isascii():
         return _SPACED
-    if unicodedata.category(char) in _JOINS:
+    if ranges_hold(_JOINS, ord(char)):
         return _JOINING
     for script, ranges in UNSPACED.items():
-        if any(first <= ord(char) <= last for first, last in ranges):
+        if ranges_hold(ranges, ord(char)):
             return script
     return _SPACED
 

@@ -1,5 +1,6 @@
 """The engine against the NumPy reference: generated texts and numbers, every head and option."""
 
+import itertools
 import random
 import unicodedata
 from pathlib import Path
@@ -17,12 +18,14 @@ from retvec_lite import contract
 from retvec_lite.contract import BITS, composed
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
 from retvec_lite.converters.parity.oracle import text_embedding
+from retvec_lite.kinds import MARKS
 from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import NgramHead
 from retvec_lite.model.reference_network import linear_logits
-from retvec_lite.runtime.answers import explain
+from retvec_lite.normal_form import IGNORED
+from retvec_lite.runtime.answers import explain, find_parts
 from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_embedding, read_limit, read_text
 
@@ -178,8 +181,6 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
     for golden in (*given, *long_texts(model.encoder).values()):
         text = golden if model.encoder.contract_version > 2 else unicodedata.normalize("NFC", golden)
         text = text[: min(read_limit(model.encoder), 600)]
-        if any(unicodedata.category(char) != unicodedata.ucd_3_2_0.category(char) for char in text):
-            continue  # the engine knows the marks of Unicode 3.2, as every Python does
         right = explain(probabilities, model.labels, text, None, model.encoder.max_chars)
         found = calls.explain(text)
         assert [span[:2] for span in found] == [(span.start, span.end) for span in right.spans]
@@ -191,6 +192,22 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
             in_bytes = [(places[start], places[end], weight) for start, end, weight in found]
             assert calls.explain(text.encode()) == in_bytes, text
             np.testing.assert_array_equal(calls.embed(text.encode()), calls.embed(text), err_msg=text)
+
+
+def test_parts_hold_the_same_code_points_as_in_python(library: Path, tmp_path: Path) -> None:
+    """Also those that this Python's Unicode calls a mark or invisible, whatever the tables say."""
+    calls = Calls(library, engine_of(file_of("ngrams"), tmp_path, library))
+    ranges = (
+        *MARKS,
+        *IGNORED,
+        *((code, code) for code in contract.SEPARATORS),
+        *itertools.chain(*contract.UNSPACED.values()),
+    )
+    edges = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
+    known = {code for code in range(0x110000) if unicodedata.category(chr(code)) in ("Mn", "Mc", "Me", "Cf")}
+    for code in sorted(edges | known):
+        text = f"aa{chr(code)}a"  # three characters are one part, four are two
+        assert [span[:2] for span in calls.explain(text)] == find_parts(text), hex(code)
 
 
 def test_words_that_were_seen_give_the_same_bits(engines, library: Path, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ private fun findRuns(text: String): List<Run> {
 private fun scriptOf(point: Int): Script = when {
     isSeparator(point) -> Script.SEPARATOR
     point < 0x80 -> Script.SPACED
-    Character.getType(point).toByte() in JOINS -> Script.JOINING
+    kindsOf(point) and (MARK or IGNORED) != 0 -> Script.JOINING
     kindsOf(point) and HAN != 0 -> Script.HAN
     kindsOf(point) and KANA != 0 -> Script.KANA
     kindsOf(point) and SEA != 0 -> Script.SEA
@@ -82,7 +82,3 @@ private fun scriptOf(point: Int): Script = when {
 
 /** Words of a text that are cut, because whole words would say little. */
 private const val FEW = 2
-
-/** Types of what belongs to the character before it: marks, and invisible characters. */
-private val JOINS =
-    setOf(Character.NON_SPACING_MARK, Character.COMBINING_SPACING_MARK, Character.ENCLOSING_MARK, Character.FORMAT)
