@@ -34,22 +34,6 @@ CHECKSUMS: Final = "SHA256SUMS"
 TAUGHT: Final = "taught"
 """The name of a memory, and of the answers of files that were taught its texts."""
 
-EXPLAINED: Final = "explained"
-"""The name of the answers that say which words speak for a label."""
-
-GIVEN: Final = (
-    "e\u0301le\u0301phant 🙂 wake me",
-    "<b>wake</b> me &amp; play \u202esome\u202c jazz",
-    "我的包裹在哪里 🙂🙂",
-    "¾ ﬁ \U0001d4ce ok",
-    "wa\u200bke  me\u00a0up!!!",
-    "שלום wake me",
-    "パルス alarm สวัสดี",
-    "...",
-    "",
-)
-"""Texts that are not read as they were given, so that places in them are easily mistaken."""
-
 LESSONS: Final = (
     ("feed the cat at noon", "pets"),
     ("the dog wants a walk", "pets"),
@@ -162,32 +146,6 @@ def taught(folder: Path, names: Sequence[str]) -> tuple[bytes, bytes]:
     return classifier.memory.to_bytes(), document.encode("ascii")
 
 
-def explained(folder: Path, names: Sequence[str]) -> bytes:
-    """Return which parts of texts speak for their most probable label in `.retvec` files of some names, JSON.
-
-    `spans` are in the order of the text: the code points from where to where, and their weight.
-    """
-    rows = english("test")
-    texts = [*GIVEN, *(mistype(text, 0.3, seed) for seed, (text, _) in enumerate(rows[: PEOPLE // 4]))]
-    files: dict[str, list[str]] = {}
-    for name in names:
-        classifier = rl.load(folder / f"{name}.retvec")
-        found = [(text, classifier.explain(text)) for text in texts]
-        files[name] = [
-            json.dumps(
-                {
-                    "text": text,
-                    "label": why.label,
-                    "spans": sorted([span.start, span.end, round(span.weight, 4)] for span in why.spans),
-                },
-                separators=(",", ":"),
-            )
-            for text, why in found
-        ]
-    parts = [f'"{name}": [\n' + ",\n".join(cases) + "\n ]" for name, cases in files.items()]
-    return ("{\n " + ",\n ".join(parts) + "\n}\n").encode("ascii")
-
-
 def _with_a_line_each(document: Mapping[str, Any]) -> bytes:
     """Return JSON with one line for each case."""
     lists = {"cases", "long"}
@@ -206,12 +164,11 @@ def main() -> None:
             files[kind] = FOLDER / f"{name}{kind.suffix}"
             draft.write(files[kind], draft.oldest_runtime)
         atomic_write(FOLDER / f"{name}.json", answers(model, recipe, files))
-    write_asked()
+    write_taught()
 
 
-def write_asked() -> None:
-    """Write what the `.retvec` files explain, a memory and its answers, and the checksums of everything."""
-    atomic_write(FOLDER / f"{EXPLAINED}.json", explained(FOLDER, list(FILES)))
+def write_taught() -> None:
+    """Write the memory and its answers, and the checksums of everything."""
     memory, document = taught(FOLDER, [name for name, (*_, options) in FILES.items() if not options.get("multi_label")])
     atomic_write(FOLDER / f"{TAUGHT}.memory", memory)
     atomic_write(FOLDER / f"{TAUGHT}.json", document)

@@ -81,30 +81,6 @@ describe("explain", () => {
   });
 });
 
-type Explained = Record<
-  string,
-  { text: string; label: string; spans: [start: number, end: number, weight: number][] }[]
->;
-
-it.each(["plain", "rejecting", "several"])(
-  "explains %s.retvec as Python does, in the text as it was given",
-  async (name) => {
-    const classifier = await load(at(`${name}.retvec`), { engine });
-    const golden = JSON.parse(readFileSync(at("explained.json"), "utf-8")) as Explained;
-    for (const { text, spans } of golden[name] ?? []) {
-      const characters = [...text];
-      const units = (place: number): number => characters.slice(0, place).join("").length;
-      const found = classifier.explain(text);
-      expect(
-        found.map(({ start, end }) => [start, end]),
-        text,
-      ).toEqual(spans.map(([start, end]) => [units(start), units(end)]));
-      for (const [at, { weight }] of found.entries()) expect(weight, text).toBeCloseTo(spans[at]?.[2] as number, 3);
-    }
-    expect(golden[name]?.length).toBeGreaterThan(15);
-  },
-);
-
 interface Taught {
   readonly lessons: [text: string, label: string][];
   readonly kept: [text: string, label: string][];

@@ -58,22 +58,6 @@ def test_the_answers_are_those_of_the_reference(name: str, suffix: str, key: str
             assert answers[0].label == wanted, case["name"]
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_the_explanations_are_those_of_python(name: str) -> None:
-    if not is_built():
-        pytest.skip("The C engine is not built")
-    classifier, cases = rl.load(FOLDER / f"{name}.retvec"), read("explained")[name]
-    for case in cases:
-        found = classifier.explain(case["text"])
-        spans = sorted(found.spans, key=lambda span: span.start)
-        assert (found.label, [[span.start, span.end] for span in spans]) == (
-            case["label"],
-            [span[:2] for span in case["spans"]],
-        )
-        np.testing.assert_allclose([span.weight for span in spans], [span[2] for span in case["spans"]], atol=1e-3)
-    assert len(cases) > 15 and sum(len(case["spans"]) > 2 for case in cases) > 10
-
-
 def test_every_kind_of_answer_is_there() -> None:
     answers = {
         name: [label for case in read(name)["cases"] for label in case.get("labels", {}).values()] for name in FILES

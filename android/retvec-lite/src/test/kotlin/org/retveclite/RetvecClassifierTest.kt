@@ -57,23 +57,6 @@ class RetvecClassifierTest {
     }
 
     @Test
-    fun explanationsAreOfTheTextAsItWasGiven() {
-        val golden = JSONObject(File("../../golden/explained.json").readText())
-        for (name in listOf("plain", "rejecting", "several")) RetvecClassifier(file(name)).use { classifier ->
-            val cases = golden.getJSONArray(name)
-            assertTrue(cases.length() > 15)
-            for (case in List(cases.length(), cases::getJSONObject)) {
-                val text = case.getString("text")
-                val spans = case.getJSONArray("spans").let { all -> List(all.length(), all::getJSONArray) }
-                val found = classifier.explain(text)
-                val places = spans.map { span -> List(2) { text.offsetByCodePoints(0, span.getInt(it)) } }
-                assertEquals(text, places, found.map { listOf(it.start, it.end) })
-                for ((one, span) in found.zip(spans)) assertEquals(text, span.getDouble(2), one.weight.toDouble(), 1e-3)
-            }
-        }
-    }
-
-    @Test
     fun aTextMayHaveSeveralLabels() = RetvecClassifier(file("several")).use { classifier ->
         val golden = golden("several")
         val cases = golden.cases.filter { it.text != null && it.hasLabel(golden.recipe) }
