@@ -81,6 +81,31 @@ describe("explain", () => {
   });
 });
 
+interface Explained {
+  readonly tolerance: Record<string, number>;
+  readonly cases: {
+    text: string;
+    label: string | null;
+    spans: [start: number, end: number][];
+    weights: Record<string, number[]>;
+  }[];
+}
+
+it.each(["plain", "rejecting", "several"])("%s.retvec explains the text as it was given", async (name) => {
+  const { tolerance, cases } = JSON.parse(readFileSync(at("explained.json"), "utf-8")) as Explained;
+  const classifier = await load(at(`${name}.retvec`), { engine });
+  for (const { text, label, spans, weights } of cases) {
+    const units = (points: number): number => Array.from(text).slice(0, points).join("").length;
+    const found = classifier.explain(text, label);
+    expect(
+      found.map(({ start, end }) => [start, end]),
+      text,
+    ).toEqual(spans.map((span) => span.map(units)));
+    const off = found.map(({ weight }, place) => Math.abs(weight - (weights[name]?.[place] as number)));
+    expect(Math.max(0, ...off), text).toBeLessThanOrEqual(tolerance[".retvec"] as number);
+  }
+});
+
 interface Taught {
   readonly lessons: [text: string, label: string][];
   readonly kept: [text: string, label: string][];

@@ -36,6 +36,32 @@ final class RetvecClassifierTests: XCTestCase {
         XCTAssertTrue(classifier.metadata.contains("contract_version"))
     }
 
+    private struct Explained: Decodable {
+        struct Case: Decodable {
+            let text: String
+            let label: String?
+            let spans: [[Int]]
+            let weights: [String: [Double]]
+        }
+        let tolerance: [String: Double]
+        let cases: [Case]
+    }
+
+    func testGoldenTextsAreExplainedAsTheyAreGiven() throws {
+        let golden = try JSONDecoder().decode(Explained.self, from: Data(contentsOf: Golden.folder.appendingPathComponent("explained.json")))
+        for name in ["plain", "rejecting", "several"] {
+            let classifier = try open(name)
+            for item in golden.cases {
+                let points = item.text.unicodeScalars
+                let found = try classifier.explain(item.text, label: item.label)
+                XCTAssertEqual(found.map { [$0.range.lowerBound, $0.range.upperBound].map { points.distance(from: points.startIndex, to: $0) } }, item.spans)
+                for (span, weight) in zip(found, try XCTUnwrap(item.weights[name])) {
+                    XCTAssertEqual(span.weight, weight, accuracy: try XCTUnwrap(golden.tolerance[".retvec"]), item.text)
+                }
+            }
+        }
+    }
+
     func testThreadsShareAClassifier() throws {
         let classifier = try open("plain")
         let expected = classifier.predict("where is my parcel")

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,13 +159,18 @@ def test_a_readme_leads_from_an_empty_folder_to_a_right_answer(followed: tuple[P
     assert followed[2].splitlines()[-1] == "alarm"
 
 
+def is_line(text: str) -> bool:
+    """Whether a text can be given to a driver."""
+    return not re.search("[\0\t\r\n\ud800-\udfff]", text)
+
+
 def lines_of(name: str) -> Iterator[tuple[str, list[float], object]]:
     """The golden texts that fit into a line, with their probabilities, and their label where that is certain."""
     golden = json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
     (key,) = (key for key in golden["tolerance"] if key.startswith("engine-"))
     for case in (*golden["cases"], *golden["long"]):
         text = case["text"]
-        if text is not None and not re.search("[\0\t\r\n\ud800-\udfff]", text):
+        if text is not None and is_line(text):
             yield text, case["probabilities"][key], case.get("labels", {}).get(key, ...)
 
 
@@ -211,30 +215,26 @@ def test_a_binding_answers_the_golden_texts_as_python_does(driver: Driver, name:
     assert ("\t".join(many)).rstrip("\t") == "\t".join(single[:150]).rstrip("\t")
 
 
-def has_old_marks(text: str) -> bool:
-    """Whether Python knows the marks of a text as the engine does: as those of Unicode 3.2."""
-    return all(unicodedata.category(char) == unicodedata.ucd_3_2_0.category(char) for char in text)
-
-
 @pytest.mark.slow
-def test_a_binding_explains_the_text_as_it_was_given(driver: Driver) -> None:
-    python = rl.load(GOLDEN / "rejecting.retvec")
-    texts = [text for text, *_ in lines_of("rejecting") if text.strip() and len(text) < 60 and has_old_marks(text)]
-    texts += ["e\u0301le\u0301phant 🙂 wake me", "<b>wake</b> me", "我的包裹在哪里 🙂🙂", "¾ ﬁ", "\U0001d4ce ok"]
-    chosen = python.labels[-1]
+@pytest.mark.parametrize("name", ["plain", "rejecting", "several"])
+def test_a_binding_explains_the_text_as_it_was_given(driver: Driver, name: str) -> None:
+    golden = json.loads((GOLDEN / "explained.json").read_text("ascii"))
+    cases = [case for case in golden["cases"] if is_line(case["text"])]
+    assert len(cases) > 35
     _, *told = driver.ask(
-        ["open", "rejecting.retvec"],
-        *(["explain", label, text] for text in texts for label in ("", chosen)),
+        ["open", f"{name}.retvec"], *(["explain", case["label"] or "", case["text"]] for case in cases)
     )
-    assert len(texts) > 60
-    for text, best, other in zip(texts, told[::2], told[1::2], strict=True):
-        for found, label in ((best, None), (other, chosen)):
-            right = sorted(python.explain(text, label).spans, key=lambda span: span.start)
-            shown = [(text[span.start : span.end], str(driver.place(text, span.start))) for span in right]
-            assert [one[:2] for one in triples(found)] == shown, text
-            np.testing.assert_allclose(
-                [float(one[2]) for one in triples(found)], [span.weight for span in right], atol=1e-5, err_msg=text
-            )
+    for case, found in zip(cases, told, strict=True):
+        text = case["text"]
+        shown = [(text[start:end], str(driver.place(text, start))) for start, end in case["spans"]]
+        assert [one[:2] for one in triples(found)] == shown, text
+        np.testing.assert_allclose(
+            [float(one[2]) for one in triples(found)],
+            case["weights"][name],
+            rtol=0,
+            atol=golden["tolerance"][".retvec"],
+            err_msg=text,
+        )
 
 
 @pytest.mark.slow

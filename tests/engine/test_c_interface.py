@@ -84,6 +84,22 @@ def test_a_file_tells_what_it_says_of_itself(library: Path) -> None:
     assert Calls(library, engine).explain(b"") == []
 
 
+@pytest.mark.parametrize("name", ["plain", "rejecting", "several"])
+def test_spans_are_those_of_the_text_as_it_was_given(library: Path, name: str) -> None:
+    golden, artifact = (
+        json.loads((ROOT / "golden" / "explained.json").read_text("ascii")),
+        read_artifact(FILE.with_stem(name)),
+    )
+    calls, tolerance = Calls(library, NativeEngine(artifact, library)), golden["tolerance"][".retvec"]
+    for case in golden["cases"]:
+        text, label = case["text"], -1 if case["label"] is None else artifact.labels.index(case["label"])
+        bytes_before = [len(text[:place].encode()) for place in range(len(text) + 1)]
+        for given, places in ((text, range(len(text) + 1)), (text.encode(), bytes_before)):
+            found = calls.explain(given, label)
+            assert [span[:2] for span in found] == [(places[start], places[end]) for start, end in case["spans"]], given
+            assert [span[2] for span in found] == pytest.approx(case["weights"][name], rel=0, abs=tolerance), given
+
+
 THREADS = """
 #include <pthread.h>
 #include <stdio.h>

@@ -51,10 +51,10 @@ class Calls:
         count = self._call("rvl_classify", text, answers, ctypes.c_size_t(len(answers)))
         return [answer.label for answer in answers[:count]]
 
-    def explain(self, text: str | bytes) -> list[tuple[int, int, float]]:
+    def explain(self, text: str | bytes, label: int = -1) -> list[tuple[int, int, float]]:
         """Spans in code points, of UTF-8 in bytes, and their weights."""
         spans = (_Span * 4000)()
-        count = self._call("rvl_explain", text, ctypes.c_int32(-1), spans, ctypes.c_size_t(len(spans)))
+        count = self._call("rvl_explain", text, ctypes.c_int32(label), spans, ctypes.c_size_t(len(spans)))
         return [(span.start, span.end, span.weight) for span in spans[:count]]
 
     def _floats(self, name: str, text: str | bytes, count: int) -> Floats:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import retvec_lite as rl
 from retvec_lite.runtime import is_built
 from retvec_lite.runtime.artifact import read_artifact
-from tools.golden import CHECKSUMS, FILES, FOLDER
+from tools.golden import CHECKSUMS, EXPLAINED, FILES, FOLDER
 
 CASES = [
     (name, kind.suffix, f"engine-{recipe}" if kind.suffix == ".retvec" else recipe)
@@ -33,14 +34,17 @@ def test_nothing_was_changed_and_nothing_is_large() -> None:
     assert sum(path.stat().st_size for path in files) <= 1_000_000
 
 
-@pytest.mark.parametrize(("name", "suffix", "key"), CASES)
-def test_the_answers_are_those_of_the_reference(name: str, suffix: str, key: str) -> None:
+def opened(name: str, suffix: str) -> rl.Classifier:
     if suffix == ".retvec" and not is_built():
         pytest.skip("The C engine is not built")
     if suffix == ".tflite":
         pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
-    golden = read(name)
-    classifier = rl.load(FOLDER / f"{name}{suffix}")
+    return rl.load(FOLDER / f"{name}{suffix}")
+
+
+@pytest.mark.parametrize(("name", "suffix", "key"), CASES)
+def test_the_answers_are_those_of_the_reference(name: str, suffix: str, key: str) -> None:
+    golden, classifier = read(name), opened(name, suffix)
     assert list(classifier.labels) == golden["labels"]
     cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
     assert len(cases) > 100 and len(golden["long"]) == 6
@@ -56,6 +60,30 @@ def test_the_answers_are_those_of_the_reference(name: str, suffix: str, key: str
             assert {answer.label for answer in answers} - {None} == set(wanted), case["name"]
         else:
             assert answers[0].label == wanted, case["name"]
+
+
+@pytest.mark.parametrize(("name", "suffix", "key"), CASES)
+def test_words_count_what_the_golden_file_says(name: str, suffix: str, key: str) -> None:
+    golden, classifier = read(EXPLAINED), opened(name, suffix)
+    for case in golden["cases"]:
+        text, label = case["text"], case["label"]
+        found = classifier.explain(text, label).spans
+        assert [[span.start, span.end] for span in found] == case["spans"], text
+        off = [abs(span.weight - weight) for span, weight in zip(found, case["weights"][name], strict=True)]
+        assert max(off, default=0) <= golden["tolerance"][suffix], text
+        if label is None:
+            second, first = sorted(classifier.probabilities(text)[0])[-2:]
+            assert first - second > 1e-3, "another runtime may take another label for the most probable one"
+
+
+def test_what_is_explained_is_counted_in_other_ways_elsewhere() -> None:
+    cases = read(EXPLAINED)["cases"]
+    texts = [case["text"] for case in cases]
+    assert len(cases) > 40 and "" in texts
+    assert sum(len(text.encode("utf-16-le")) // 2 > len(text) for text in texts) > 6
+    assert sum(unicodedata.normalize("NFC", text) != text for text in texts) > 5
+    assert sum(len(text) > 256 for text in texts) == 1, "several windows of every file"
+    assert {case["label"] for case in cases} > set(read("plain")["labels"])
 
 
 def test_every_kind_of_answer_is_there() -> None:

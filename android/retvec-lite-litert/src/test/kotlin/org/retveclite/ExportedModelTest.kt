@@ -71,6 +71,13 @@ class ExportedModelTest {
     }
 
     @Test
+    fun goldenTextsAreExplainedAsTheyAreGiven() {
+        for (file in listOf("rejecting", "several").map { File("../../golden/$it.tflite") }) {
+            TextClassifier(ModelFile.buffer(file.readBytes()), ::TensorFlowLite).use { checkExplanations(file, it::explain) }
+        }
+    }
+
+    @Test
     fun labelsMatchPythonAndSomeTextsHaveNone() {
         val cases = (golden.cases + golden.long).filter { it.text != null && it.hasLabel(golden.recipe) }
         val unread = setOf("empty", "only spaces", "punctuation", "Khmer")

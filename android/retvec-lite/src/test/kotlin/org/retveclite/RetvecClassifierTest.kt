@@ -91,6 +91,13 @@ class RetvecClassifierTest {
     }
 
     @Test
+    fun goldenTextsAreExplainedAsTheyAreGiven() {
+        for (name in listOf("plain", "rejecting", "several")) {
+            RetvecClassifier(file(name)).use { checkExplanations(file(name), it::explain) }
+        }
+    }
+
+    @Test
     fun embeddingsHaveLengthOne() {
         RetvecClassifier(file("plain")).use { classifier ->
             val found = classifier.embed("where is my parcel")
