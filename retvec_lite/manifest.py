@@ -92,6 +92,11 @@ class ModelFile:
         recipe: how its weights are stored.
         bytes: its size.
         sha256: its SHA-256 in hexadecimal; see `fingerprint` for folders.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> rl.ModelFile("a.retvec", "engine", "int8", 806_272, "0" * 64).recipe
+        'int8'
     """
 
     file: str
@@ -114,6 +119,14 @@ class Manifest:
         figures: what validation measured, by share of mistyped words.
         texts: golden texts and their labels, by which an app tries a file: the same in all files.
         files: the files.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import retvec_lite as rl
+        >>> report = rl.load("classifier").export("release", formats="engine")
+        >>> manifest = rl.Manifest.from_bytes(Path("release/manifest.json").read_bytes())
+        >>> [file.file for file in manifest.files]
+        ['classifier-int8.retvec']
     """
 
     name: str | None

@@ -34,6 +34,13 @@ class Update:
         manifest: what it holds, as signed.
         files: the listed files that were there, in the order of the manifest, checked.
         tried: those of them that answered the golden texts.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> key = rl.make_key("update.key")
+        >>> report = rl.load("classifier").export("dist", formats="engine", name="router", model_version=7, sign="update.key")
+        >>> print(str(rl.check_update("dist", key, "router", installed=6)).splitlines()[0])
+        router 7: signed with this key.
     """
 
     manifest: Manifest

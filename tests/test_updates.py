@@ -113,8 +113,8 @@ def test_verify_compares_the_manifest(release: tuple[Path, str], tmp_path: Path)
     (dist / "classifier-int4.retvec").unlink()
     path = dist / "manifest.json"
     for old, new, told in (
-        ('"bytes": ', '"bytes": 1', "bytes instead of"),
-        ('"sha256": "', '"sha256": "0', "another file than"),
+        ('"bytes": ', '"bytes": 1', "is none of the files that manifest.json lists"),
+        ('"sha256": "', '"sha256": "0', "is none of the files that manifest.json lists"),
         ('"contract_version": 1', '"contract_version": 2', "contract version must be"),
         ("{", "[", "not valid JSON"),
     ):
