@@ -71,6 +71,8 @@ release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist
 	rm -rf dist && mkdir dist
 	$(BIN)/python -m tools.build_wheels --out dist
 	npm pack --silent --workspace npm --pack-destination dist
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./models
+	npm pack --silent ./models --pack-destination dist
 	$(BIN)/python -m tools.c_archive
 	$(BIN)/python -m tools.native_archive
 	$(MAKE) --no-print-directory android

@@ -311,7 +311,7 @@ def load(
     place = locate(path)
     if not (is_prebuilt(path) or place.exists() or place.suffix in (".tflite", ".retvec")):
         raise RetvecLiteError(
-            f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or language."
+            f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or a ready-made classifier, such as language."
         )
     is_trained = place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file()
     source = load_trained_model(place) if is_trained else read_artifact(place)

@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 from retvec_lite.arguments import checked
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.runtime.artifact import PREBUILT, locate, not_exported, read_artifact
+from retvec_lite.runtime.artifact import locate, not_exported, prebuilt_names, read_artifact
 from retvec_lite.runtime.retvec_file import SUFFIX
 
 CONTENT_TYPES: Final = {
@@ -84,7 +84,7 @@ def demo(
     if export is not None:
         _write_page(models[0], os.fspath(export), force)
         return
-    models += [file for file in (locate(name, SUFFIX) for name in PREBUILT) if file not in models]
+    models += [file for file in (locate(name, SUFFIX) for name in prebuilt_names()) if file not in models]
     with make_server(models, port) as server:
         address = f"http://{_HOST}:{server.server_port}/"
         print(f"Serving {', '.join(model.name for model in models)} at {address} (Ctrl-C to stop)", flush=True)

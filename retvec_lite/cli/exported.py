@@ -52,7 +52,9 @@ def run_evaluate(args: argparse.Namespace) -> int:
 def declare_info(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "model", metavar="MODEL", help="an exported .tflite or .retvec, or language for the detector in the package"
+        "model",
+        metavar="MODEL",
+        help="an exported .tflite or .retvec, or the name of a ready-made one, such as language",
     )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
@@ -101,7 +103,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "classifier",
         metavar="DIR",
-        help="the folder that 'retvec-lite train' wrote, or language for the detector in the package",
+        help="the folder that 'retvec-lite train' wrote, or the name of a ready-made one, such as language",
     )
     parser.add_argument("--out", required=True, metavar="DIST", help="the folder to make")
     parser.add_argument(

@@ -1,6 +1,7 @@
 """Read an exported `.tflite` or `.retvec`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
 
 import hashlib
+import importlib.util
 import os
 import struct
 import zipfile
@@ -56,6 +57,10 @@ int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would tak
 
 PREBUILT: Final = ("language",)
 """Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.retvec`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
+
+READY: Final = ("emotion", "sentiment", "support")
+"""Names of the classifiers in the package `retvec-lite-models`, which has the same files of each."""
+_MODELS: Final = "retvec_lite_models"
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "character_filters": COUNT,
@@ -212,15 +217,21 @@ def _rebuilt(path: str, *fields: Any) -> Artifact:
 
 
 def is_prebuilt(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is the name of a classifier in the package, such as "language"; a file of that name is `./NAME`."""
-    return isinstance(path, str) and path in PREBUILT
+    """Return whether a path is the name of a ready-made classifier, such as "language" or "spam"; a file of that name is `./NAME`."""
+    return isinstance(path, str) and path in (*PREBUILT, *READY)
+
+
+def prebuilt_names() -> tuple[str, ...]:
+    """Return the names of the ready-made classifiers that are installed."""
+    return (*PREBUILT, *(READY if importlib.util.find_spec(_MODELS) else ()))
 
 
 def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
-    """Return the file that a path means: that of a classifier in the package for its name, the copy of one on the hub, or the path itself.
+    """Return the file that a path means: that of a ready-made classifier for its name, the copy of one on the hub, or the path itself.
 
     Raises:
-        RetvecLiteError: for a model on the hub that cannot be fetched, another address, or a file of texts.
+        RetvecLiteError: for a ready-made classifier that is not installed, a model on the hub that cannot be fetched, another address, or a
+            file of texts.
     """
     if is_on_hub(path):
         return fetch(os.fspath(path))
@@ -232,7 +243,14 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
                 f"{place} holds texts, where a classifier belongs: `retvec-lite train {place} --out trained` makes one from labelled ones."
             )
         return place
-    return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{os.fspath(path)}{suffix}"
+    name = os.fspath(path)
+    if name in READY:
+        if importlib.util.find_spec(_MODELS) is None:
+            raise RetvecLiteError(
+                f"The classifier {name} is in a package of its own. Run: pip install retvec-lite-models. A file of that name is ./{name}."
+            )
+        return Path(str(resources.files(_MODELS))) / f"{name}{suffix}"
+    return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{name}{suffix}"
 
 
 def not_exported(folder: Path) -> RetvecLiteError:

@@ -1,0 +1,46 @@
+"""Make the classifiers of the package retvec-lite-models, and measure them.
+
+python -m makers.ready train spam --data DATA
+python -m makers.ready measure spam --data DATA
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.common import DATA
+from benchmarks.data.prepare import CACHE
+from makers.command import Command
+from makers.ready.recipes import RECIPES
+
+
+def train(args: argparse.Namespace) -> None:
+    """Fetch the texts of a classifier, train it, and write its files and its model card."""
+    from makers.ready.make import make
+
+    print(f"Written to {make(args.name, args.out, args.data, args.cache, quick=args.quick)}.")
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Measure a classifier on texts that nobody trained on, beside a support vector machine that learned from the same texts."""
+    from makers.ready.measure import measure
+
+    measure(args.name, args.file or args.name, args.data, args.cache, quick=args.quick)
+
+
+def command() -> Command:
+    """Declare the command line."""
+    found = Command("ready", __doc__)
+    for name, run, makes in (("train", train, True), ("measure", measure, False)):
+        parser = found.add(name, run, makes=makes)
+        parser.add_argument("name", choices=list(RECIPES), metavar="NAME", help=", ".join(RECIPES))
+        parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
+        parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="folder of the owners' files")
+        if not makes:
+            parser.add_argument("--file", metavar="FILE", help="an exported file (default: the one in the package)")
+            parser.add_argument("--quick", action="store_true", help="a few texts, to try the command")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(command().main())

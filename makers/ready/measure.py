@@ -1,0 +1,94 @@
+"""How good a ready-made classifier is on texts that nobody trained on, beside a support vector machine that learned from the same texts."""
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+import retvec_lite as rl
+from benchmarks.common import RESULTS
+from benchmarks.data.sets import read_part, sampled
+from benchmarks.systems.linear import choose_penalty, train
+from benchmarks.systems.names import SVM
+from benchmarks.tables.cells import markdown_table
+from makers.ready.recipes import RECIPES
+from makers.ready.sources import TESTS, Labelled
+from retvec_lite.contract import Floats
+from retvec_lite.data.dataset import as_dataset
+from retvec_lite.data.typos import mistype_many
+from retvec_lite.files import atomic_write
+
+Guess = Callable[[Sequence[str], Collection[str]], Sequence[str]]
+"""Texts, and the labels that they may have -> the most probable of these for each."""
+
+RATES: Final = (0.0, 0.5, 1.0)
+"""Shares of mistyped words."""
+_FEW: Final = 200
+_SEED: Final = 3
+_TUNING: Final = 5_000
+"""Texts that the penalty of the support vector machine is chosen on."""
+
+
+def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = False) -> None:
+    """Print a table of right answers, and write it to benchmarks/results.
+
+    Of a text with several labels, any of them is right. Labels that no test text has are no answers.
+
+    Args:
+        name: a key of `RECIPES`.
+        file: an exported file, or a name.
+        data: folder that `benchmarks.data.prepare` wrote.
+        cache: folder of the owners' files.
+        quick: a few texts; nothing is written.
+    """
+    unknown = str(RECIPES[name].options.get("unknown_label", ""))
+    training = RECIPES[name].training_texts(data, cache)[: 10 * _FEW if quick else None]
+    systems = {"ours": _ours(file, unknown), "SVM of any size": _support_vectors(training)}
+    lines = []
+    for tested, rows in _tests(name, data, cache).items():
+        rows = rows[: _FEW if quick else None]
+        asked = {label for _, labels in rows for label in labels}
+        written = [mistype_many([text for text, _ in rows], rate, _SEED) for rate in RATES]
+        for system, guess in systems.items():
+            found = [guess(texts, asked) for texts in written]
+            shares = [np.mean([one in labels for one, (_, labels) in zip(each, rows, strict=True)]) for each in found]
+            lines.append((tested, f"{len(rows):,}", system, *(f"{share:.3f}" for share in shares)))
+    table = markdown_table(("test texts", "number", "", "clean", "half mistyped", "all mistyped"), lines)
+    print(table)
+    if not quick:
+        atomic_write(RESULTS / f"ready-{name}.md", table.encode())
+
+
+def _tests(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
+    """Return what a classifier is tested on, by name: texts with their labels."""
+    fetched = {tested: source.rows(cache) for tested, source in TESTS.get(name, {}).items()}
+    prepared = {each: read_part(data, each, "test") for each in RECIPES[name].sets}
+    rows = {**fetched, **{each: list(zip(part.texts, part.labels, strict=True)) for each, part in prepared.items()}}
+    return {tested: [(text, label.split("|")) for text, label in own] for tested, own in rows.items()}
+
+
+def _ours(file: str, unknown: str) -> Guess:
+    classifier = rl.load(file)
+    assert isinstance(classifier, rl.Classifier)
+
+    def guess(texts: Sequence[str], asked: Collection[str]) -> Sequence[str]:
+        if unknown in asked:
+            return [answers[0].label or unknown for answers in classifier.predict(list(texts), top=1)]
+        return _best(classifier.probabilities(list(texts)), classifier.labels, asked)
+
+    return guess
+
+
+def _support_vectors(rows: Sequence[Labelled]) -> Guess:
+    """Train the rival, on the first label of each text."""
+    texts = as_dataset([text for text, _ in rows], [label.split("|")[0] for _, label in rows])
+    found = train(SVM, texts, choose_penalty(SVM, texts.select(np.array(sampled(len(texts), _TUNING)))))
+    return lambda texts, asked: _best(found.probabilities(texts), found.labels, asked)
+
+
+def _best(probabilities: Floats, labels: Sequence[str], asked: Collection[str]) -> list[str]:
+    """Return the most probable of the labels that are asked for, for each text."""
+    places = [place for place, label in enumerate(labels) if label in asked]
+    found: list[str] = np.array(labels)[places][np.asarray(probabilities)[:, places].argmax(axis=1)].tolist()
+    return found

@@ -1,0 +1,100 @@
+"""What each ready-made classifier is trained on, and what it is for."""
+
+import dataclasses
+import random
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.data.prepare import CACHE
+from benchmarks.data.sets import read_part
+from makers.ready.sources import EMOTIONS, OPINIONS, TESTS, Labelled, Source
+
+Options = Mapping[str, Any]
+
+_PREPARED: Final = {
+    "Banking77": ("https://github.com/PolyAI-LDN/task-specific-datasets", "CC BY 4.0"),
+    "CLINC150": ("https://github.com/clinc/oos-eval", "CC BY 3.0"),
+}
+"""Data sets that `benchmarks.data.prepare` makes: page and licence."""
+_SEED: Final = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How to make a classifier.
+
+    Attributes:
+        about: what it tells, in one sentence.
+        not_for: what it must not decide.
+        sources: texts of owners, fetched.
+        sets: data sets of `benchmarks.data.prepare`.
+        options: of `retvec_lite.train`.
+    """
+
+    about: str
+    not_for: str
+    sources: Sequence[Source] = ()
+    sets: Sequence[str] = ()
+    options: Options = dataclasses.field(default_factory=dict)
+
+    def owners(self) -> list[tuple[str, str, str]]:
+        """Return name, page and licence of all that it is trained on."""
+        return [
+            *((source.name, source.page, source.licence) for source in self.sources),
+            *((name, *_PREPARED[name]) for name in self.sets),
+        ]
+
+    def training_texts(self, data: Path, cache: Path = CACHE) -> list[Labelled]:
+        """Return texts and labels in random order, each text once and none that is tested on.
+
+        Args:
+            data: folder that `benchmarks.data.prepare` wrote.
+            cache: folder of the owners' files.
+        """
+        tested = {
+            _plain(text) for tests in TESTS.values() for source in tests.values() for text, _ in source.rows(cache)
+        }
+        tested |= {_plain(text) for name in self.sets for text in read_part(data, name, "test").texts}
+        found: dict[str, Labelled] = {}
+        for text, label in self._all(data, cache):
+            key = _plain(text)
+            if len(key) > 2 and key not in tested:
+                found.setdefault(key, (text, label))
+        rows = list(found.values())
+        random.Random(_SEED).shuffle(rows)
+        return rows
+
+    def _all(self, data: Path, cache: Path) -> list[Labelled]:
+        fetched = [row for source in self.sources for row in source.rows(cache)]
+        prepared = [read_part(data, name, "train") for name in self.sets]
+        return [*fetched, *(row for part in prepared for row in zip(part.texts, part.labels, strict=True))]
+
+
+def _plain(text: str) -> str:
+    """Return the letters and digits of a text: copies differ in the rest."""
+    return re.sub(r"\W+", "", text.lower())
+
+
+RECIPES: Final[Mapping[str, Recipe]] = {
+    "emotion": Recipe(
+        "which of 27 emotions a post expresses, or that it is neutral",
+        "It does not know how a person feels: it knows what posts on Reddit look like to those who read them.",
+        sources=(EMOTIONS,),
+        options={"multi_label": True},
+    ),
+    "sentiment": Recipe(
+        "whether a text is positive or negative, or neither",
+        "It knows reviews of films and products, and posts. It does not know of what a text speaks well.",
+        sources=OPINIONS,
+        options={"unknown_label": "neutral"},
+    ),
+    "support": Recipe(
+        "which of 227 things somebody asks of a bank or an assistant, or none",
+        "It knows the intents of two data sets, in English. Train your own on what your users ask.",
+        sets=("Banking77", "CLINC150"),
+        options={"unknown_label": "oos"},
+    ),
+}
+"""The classifiers of `retvec-lite-models`, by name."""

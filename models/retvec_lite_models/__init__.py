@@ -1,0 +1,1 @@
+"""The files of ready-made classifiers: `retvec_lite.load("spam")` finds them here."""

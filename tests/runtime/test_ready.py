@@ -1,0 +1,110 @@
+"""The classifiers of the package retvec-lite-models: found by their names, small, right about plain texts, the same on every runtime."""
+
+import importlib.util
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retvec_lite as rl
+from retvec_lite.runtime import artifact
+from retvec_lite.runtime.artifact import READY, is_prebuilt, locate, prebuilt_names, read_artifact
+from retvec_lite.version import __version__
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "models"
+
+PLAIN = {
+    "emotion": {
+        "thank you so much!": "gratitude",
+        "I am so sorry for what I did": "remorse",
+        "lol that is hilarious": "amusement",
+    },
+    "sentiment": {
+        "worst purchase ever, it broke": "negative",
+        "I love it, works great": "positive",
+        "the meeting is at five": None,
+    },
+    "support": {"where is my new card": "card_arrival", "play some jazz": "play_music", "xkcd zzz qqq": None},
+}
+"""Name -> what plain texts are."""
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(MODELS)
+
+
+def test_a_name_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        rl.RetvecLiteError,
+        match=r"^The classifier sentiment is in a package of its own\. Run: pip install retvec-lite-models\.",
+    ):
+        rl.load("sentiment")
+    assert prebuilt_names() == ("language",)
+
+
+def test_other_names_are_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(rl.RetvecLiteError, match=r"There is nothing at sentiments\."):
+        rl.load("sentiments")
+    with pytest.raises(rl.RetvecLiteError, match=r"There is nothing at sentiment\."):
+        rl.load("./sentiment")
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_package_has_all_files_of_each() -> None:
+    assert set(PLAIN) == set(READY) and prebuilt_names() == ("language", *READY)
+    found = {path.name for path in (MODELS / artifact._MODELS).iterdir() if path.suffix not in (".py", "")}
+    assert found == {f"{name}{suffix}" for name in READY for suffix in (".tflite", ".retvec", ".safetensors", ".md")}
+    for name in READY:
+        assert is_prebuilt(name)
+        assert locate(name).stat().st_size < 1_000_000 and locate(name, ".retvec").stat().st_size < 1_000_000
+        card = locate(name, ".md").read_text(encoding="utf-8")
+        assert all(f"`{label}`" in card for label in read_artifact(name).labels)
+        assert "## Not for" in card and "## Sources" in card
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("name", READY)
+def test_plain_texts_have_their_labels_on_every_runtime(name: str) -> None:
+    texts = list(PLAIN[name])
+    engine = rl.load(locate(name, ".retvec"))
+    assert isinstance(engine, rl.Classifier)
+    assert [answers[0].label if answers else None for answers in engine.predict(texts, top=1)] == list(
+        PLAIN[name].values()
+    )
+    mistyped = [*texts, *(text.replace("e", "ee", 1) for text in texts), "", "漢字", "🙂"]
+    np.testing.assert_allclose(rl.load(name).probabilities(mistyped), engine.probabilities(mistyped), atol=2e-3)
+
+
+@pytest.mark.slow
+def test_the_wheel_and_the_npm_package_have_the_version_and_the_files(tmp_path: Path) -> None:
+    assert f'\nversion = "{__version__}"\n' in (MODELS / "pyproject.toml").read_text()
+    assert f'"version": "{__version__}"' in (MODELS / "package.json").read_text()
+    source = tmp_path / "models"
+    subprocess.run(["cp", "-r", MODELS, source], check=True)
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        tmp_path,
+        source,
+    ]
+    subprocess.run(build, check=True)
+    with zipfile.ZipFile(tmp_path / f"retvec_lite_models-{__version__}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+    assert {
+        f"retvec_lite_models/{name}{suffix}"
+        for name in READY
+        for suffix in (".tflite", ".retvec", ".safetensors", ".md")
+    } <= names
