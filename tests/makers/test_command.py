@@ -34,7 +34,7 @@ def test_the_commands_of_a_page_parse(page: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_there_are_commands_for_every_maker() -> None:
     makers = {path.parent.name for path in ROOT.glob("makers/*/__main__.py")}
-    assert makers == {"embedding", "language", "meaning", "sentences"}
+    assert makers == {"embedding", "language", "meaning", "ready", "sentences"}
     for name in makers:
         assert any(line.startswith(name) for line in shown(ROOT / "makers" / name / "README.md"))
 
