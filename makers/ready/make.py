@@ -61,7 +61,6 @@ def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int) -> st
     facts = markdown_table(
         ("", ""),
         [
-            ("tells", recipe.about),
             ("labels", ", ".join(f"`{label}`" for label in classifier.labels)),
             (
                 "made by",

@@ -19,7 +19,7 @@ LONGEST: Final = 1_000
 """Characters that are kept of a text."""
 
 Labelled = tuple[str, str]
-"""A text, and its label; several are joined by `|`, and there may be none."""
+"""A text, and its label; several are joined by `|`."""
 
 Reader = Callable[[Path], Iterable[Labelled]]
 

@@ -217,8 +217,11 @@ def _rebuilt(path: str, *fields: Any) -> Artifact:
 
 
 def is_prebuilt(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is the name of a ready-made classifier, such as "language" or "spam"; a file of that name is `./NAME`."""
-    return isinstance(path, str) and path in (*PREBUILT, *READY)
+    """Return whether a path is the name of a ready-made classifier.
+
+    What is called "language" here is `./language`. A folder of yours called "sentiment" comes before the classifier of that name.
+    """
+    return isinstance(path, str) and (path in PREBUILT or (path in READY and not os.path.exists(path)))
 
 
 def prebuilt_names() -> tuple[str, ...]:
@@ -247,7 +250,7 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
     if name in READY:
         if importlib.util.find_spec(_MODELS) is None:
             raise RetvecLiteError(
-                f"The classifier {name} is in a package of its own. Run: pip install retvec-lite-models. A file of that name is ./{name}."
+                f"The classifier {name} is in a package of its own. Run: pip install retvec-lite-models"
             )
         return Path(str(resources.files(_MODELS))) / f"{name}{suffix}"
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{name}{suffix}"

@@ -1,6 +1,7 @@
 """The classifiers of the package retvec-lite-models: found by their names, small, right about plain texts, the same on every runtime."""
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -42,7 +43,7 @@ def test_a_name_without_its_package_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         rl.RetvecLiteError,
-        match=r"^The classifier sentiment is in a package of its own\. Run: pip install retvec-lite-models\.",
+        match=r"^The classifier sentiment is in a package of its own\. Run: pip install retvec-lite-models$",
     ):
         rl.load("sentiment")
     assert prebuilt_names() == ("language",)
@@ -54,6 +55,14 @@ def test_other_names_are_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         rl.load("sentiments")
     with pytest.raises(rl.RetvecLiteError, match=r"There is nothing at sentiment\."):
         rl.load("./sentiment")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "tests" / "data" / "exported" / "pool", "sentiment")
+    assert not is_prebuilt("sentiment") and locate("sentiment") == Path("sentiment")
+    assert is_prebuilt("emotion")
 
 
 @pytest.mark.usefixtures("installed")
