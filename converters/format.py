@@ -28,7 +28,7 @@ from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import RECIPES, Facts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.manifest import RELEASE, files_of
+from retvec_lite.manifest import RELEASE, size_of
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.weight_files import TrainedModel
@@ -211,7 +211,7 @@ class Format(ABC):
             not be examined.
         """
         recipe: Recipe | None = None
-        size = sum(file.stat().st_size for file in files_of(path))
+        size = size_of(path)
         try:
             artifact = self.open(path)
             recipe = find_recipe(str(artifact.metadata.get("recipe")))

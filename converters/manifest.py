@@ -12,7 +12,7 @@ from retvec_lite.converters.parity.golden import clear_answers
 from retvec_lite.converters.parity.golden_texts import BIT_TEXTS, is_reachable
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
-from retvec_lite.manifest import MANIFEST_NAME, RELEASE, Manifest, ModelFile, check_release, files_of, fingerprint
+from retvec_lite.manifest import MANIFEST_NAME, RELEASE, Manifest, ModelFile, check_release, fingerprint, size_of
 from retvec_lite.model.report import CREATED_BY, METRICS
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.windows import cut_windows, decided_text
@@ -76,11 +76,6 @@ def manifest_problems(folder: Path, model: TrainedModel, artifacts: Iterable[Pat
     except RetvecLiteError as error:
         return [str(error)]
     return []
-
-
-def size_of(path: Path) -> int:
-    """Return the bytes of an artifact, which may be a folder."""
-    return sum(file.stat().st_size for file in files_of(path))
 
 
 def _figures(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:

@@ -240,6 +240,11 @@ def files_of(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
 
 
+def size_of(path: Path) -> int:
+    """Return the bytes of an artifact, which may be a folder."""
+    return sum(file.stat().st_size for file in files_of(path))
+
+
 def fingerprint(path: Path) -> str:
     """Return the SHA-256 of an artifact, in hexadecimal.
 

@@ -17,8 +17,8 @@ from retvec_lite.manifest import (
     SIGNATURE_NAME,
     Manifest,
     UpdateError,
-    files_of,
     fingerprint,
+    size_of,
 )
 from retvec_lite.signing import check_signature
 
@@ -92,7 +92,7 @@ def check_update(
             "UPDATE_FILE", f"None of the files that the manifest lists is in {place}. Download one of them."
         )
     for file in found:
-        manifest.check(file.name, sum(part.stat().st_size for part in files_of(file)), fingerprint(file))
+        manifest.check(file.name, size_of(file), fingerprint(file))
     tried = tuple(file for file in found if file.suffix in _RUN)
     for file in tried:
         manifest.try_texts(str(file), functools.partial(_labels, load(file)))
