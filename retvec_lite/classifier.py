@@ -27,9 +27,9 @@ from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED, Explanation, Prediction, Runner, explain
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
+from retvec_lite.summary import summary
 from retvec_lite.teaching import Taught
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.trained import summary
 from retvec_lite.windows import read_limit
 
 
