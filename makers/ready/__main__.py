@@ -2,6 +2,7 @@
 
 python -m makers.ready train spam --data DATA
 python -m makers.ready measure spam --data DATA
+python -m makers.ready bias
 """
 
 import argparse
@@ -28,6 +29,13 @@ def measure(args: argparse.Namespace) -> None:
     measure(args.name, args.file or args.name, args.data, args.cache, quick=args.quick)
 
 
+def bias(args: argparse.Namespace) -> None:
+    """Measure how often answers depend on the group or the person that a text names, or on its dialect."""
+    from makers.ready.bias import measure_bias
+
+    measure_bias(args.folder, args.cache)
+
+
 def command() -> Command:
     """Declare the command line."""
     found = Command("ready", __doc__)
@@ -39,6 +47,9 @@ def command() -> Command:
         if not makes:
             parser.add_argument("--file", metavar="FILE", help="an exported file (default: the one in the package)")
             parser.add_argument("--quick", action="store_true", help="a few texts, to try the command")
+    parser = found.add("bias", bias, makes=False)
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="of exported files (default: those in the package)")
+    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="folder of the owners' files")
     return found
 
 

@@ -9,13 +9,19 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
-from makers.ready.sources import EMOTIONS, OPINIONS, TESTS, Labelled, Source
+from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
+from makers.ready.messages import SPAM, SPAM_TESTS
+from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
+from makers.ready.source import Labelled, Source
+from makers.ready.topics import TOPIC_TESTS, TOPICS
 
 Options = Mapping[str, Any]
 
 _PREPARED: Final = {
     "Banking77": ("https://github.com/PolyAI-LDN/task-specific-datasets", "CC BY 4.0"),
     "CLINC150": ("https://github.com/clinc/oos-eval", "CC BY 3.0"),
+    "MASSIVE": ("https://github.com/alexa/massive", "CC BY 4.0"),
+    "SMS spam": ("https://archive.ics.uci.edu/dataset/228/sms+spam+collection", "CC BY 4.0"),
 }
 """Data sets that `benchmarks.data.prepare` makes: page and licence."""
 _SEED: Final = 1
@@ -29,7 +35,9 @@ class Recipe:
         about: what it tells, in one sentence.
         not_for: what it must not decide.
         sources: texts of owners, fetched.
-        sets: data sets of `benchmarks.data.prepare`.
+        sets: data sets of `benchmarks.data.prepare`; their test texts are tests.
+        tests: texts of other owners that nobody trains on, by what they are.
+        alarm: the label that somebody looks for among all texts; none where all labels count alike.
         options: of `retvec_lite.train`.
     """
 
@@ -37,6 +45,8 @@ class Recipe:
     not_for: str
     sources: Sequence[Source] = ()
     sets: Sequence[str] = ()
+    tests: Mapping[str, Source] = dataclasses.field(default_factory=dict)
+    alarm: str = ""
     options: Options = dataclasses.field(default_factory=dict)
 
     def owners(self) -> list[tuple[str, str, str]]:
@@ -53,9 +63,7 @@ class Recipe:
             data: folder that `benchmarks.data.prepare` wrote.
             cache: folder of the owners' files.
         """
-        tested = {
-            _plain(text) for tests in TESTS.values() for source in tests.values() for text, _ in source.rows(cache)
-        }
+        tested = {_plain(text) for source in self.tests.values() for text, _ in source.rows(cache)}
         tested |= {_plain(text) for name in self.sets for text in read_part(data, name, "test").texts}
         found: dict[str, Labelled] = {}
         for text, label in self._all(data, cache):
@@ -78,23 +86,53 @@ def _plain(text: str) -> str:
 
 
 RECIPES: Final[Mapping[str, Recipe]] = {
+    "assistant": Recipe(
+        "which of 60 things somebody asks of an assistant, in 52 languages",
+        "It knows commands and questions to an assistant at home. Any other text gets one of its labels, too.",
+        sets=("MASSIVE",),
+    ),
     "emotion": Recipe(
         "which of 27 emotions a post expresses, or that it is neutral",
         "It does not know how a person feels: it knows what posts on Reddit look like to those who read them.",
         sources=(EMOTIONS,),
+        tests=EMOTION_TESTS,
         options={"multi_label": True},
     ),
     "sentiment": Recipe(
         "whether a text is positive or negative, or neither",
         "It knows reviews of films and products, and posts. It does not know of what a text speaks well.",
         sources=OPINIONS,
+        tests=OPINION_TESTS,
         options={"unknown_label": "neutral"},
+    ),
+    "spam": Recipe(
+        "whether a message, a comment or a mail is spam",
+        "Do not delete by it: show what it holds back.",
+        sources=SPAM,
+        sets=("SMS spam",),
+        tests=SPAM_TESTS,
+        alarm="spam",
     ),
     "support": Recipe(
         "which of 227 things somebody asks of a bank or an assistant, or none",
         "It knows the intents of two data sets, in English. Train your own on what your users ask.",
         sets=("Banking77", "CLINC150"),
         options={"unknown_label": "oos"},
+    ),
+    "topics": Recipe(
+        "which of 19 topics a headline or a post is about",
+        "Its topics are those of an American newspaper and of newsgroups in the nineties.",
+        sources=TOPICS,
+        tests=TOPIC_TESTS,
+    ),
+    "toxicity": Recipe(
+        "whether a text is hateful, offensive, or neither",
+        "Do not punish people by it, and do not let it decide alone: it misses what is hateful only to those who know more than the text, and takes "
+        "part of what is said within a group, or against hate, for hate.",
+        sources=TOXICITY,
+        tests=TOXICITY_TESTS,
+        alarm="hate",
+        options={"unknown_label": "none"},
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

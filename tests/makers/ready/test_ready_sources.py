@@ -6,19 +6,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.owners import put
 
-from makers.ready import recipes
+from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.recipes import RECIPES, Recipe
-from makers.ready.sources import EMOTIONS, OPINIONS, TESTS, Source, cleaned
-
-
-def put(cache: Path, source: Source, files: dict[str, bytes]) -> None:
-    """Write the files of a source; nothing is fetched then."""
-    for address in source.files:
-        name = address.rpartition("/")[2]
-        path = cache / source.name / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(files.get(name, b""))
+from makers.ready.source import cleaned
 
 
 def packed(files: dict[str, str]) -> bytes:
@@ -94,7 +86,7 @@ def test_opinions_are_those_that_are_clear(tmp_path: Path) -> None:
 
 
 def test_tests_are_those_that_people_agree_on(tmp_path: Path) -> None:
-    reviews, tweets = TESTS["sentiment"].values()
+    reviews, tweets = OPINION_TESTS.values()
     put(tmp_path, reviews, {"yelp_labelled.txt": b"Good food.\t1\nnever again\t0\nno label\n"})
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
@@ -107,19 +99,19 @@ def test_tests_are_those_that_people_agree_on(tmp_path: Path) -> None:
     assert tweets.rows(tmp_path) == [("loved it", "positive"), ("hated it", "negative")]
 
 
-def test_what_is_tested_on_is_not_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_tested_on_is_not_learned_from(tmp_path: Path) -> None:
     emotions(tmp_path)
-    monkeypatch.setattr(recipes, "TESTS", {"emotion": {"posts": TESTS["emotion"]["GoEmotions, official split"]}})
-    found = Recipe("", "", sources=(EMOTIONS,)).training_texts(tmp_path, tmp_path)
+    found = Recipe("", "", sources=(EMOTIONS,), tests=EMOTION_TESTS).training_texts(tmp_path, tmp_path)
     # "grr" of the training texts is "GRR!" of the test texts.
     assert sorted(text for text, _ in found) == ["furious and glad", "meh & more", 'so "happy" today', "wow"]
 
 
 def test_addresses_name_a_commit_and_recipes_say_what_they_are_for() -> None:
     sources = [source for recipe in RECIPES.values() for source in recipe.sources]
-    sources += [source for tests in TESTS.values() for source in tests.values()]
+    sources += [source for recipe in RECIPES.values() for source in recipe.tests.values()]
     for source in sources:
-        assert all(len(address.split("/")[5]) == 40 for address in source.files)
+        for address in source.files:
+            assert "githubusercontent" not in address or len(address.split("/")[5]) == 40
         assert source.licence
     for recipe in RECIPES.values():
         assert recipe.about and recipe.not_for.endswith(".") and recipe.owners()

@@ -1,75 +1,14 @@
-"""Where the texts of the ready-made classifiers come from: addresses, licences, and what each file says about a text.
+"""Texts with emotions, and with opinions."""
 
-Every address names a commit, so what is fetched is what was measured. Texts lose HTML entities, control characters and doubled blanks.
-"""
-
-import dataclasses
-import html
 import re
 import tarfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks.data.prepare import fetch
-
-LONGEST: Final = 1_000
-"""Characters that are kept of a text."""
-
-Labelled = tuple[str, str]
-"""A text, and its label; several are joined by `|`."""
-
-Reader = Callable[[Path], Iterable[Labelled]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """Labelled texts of an owner.
-
-    Attributes:
-        name: of its folder in the cache.
-        page: where the owner describes it.
-        licence: as the owner states it.
-        files: addresses.
-        read: returns texts and labels from the folder of the fetched files.
-    """
-
-    name: str
-    page: str
-    licence: str
-    files: tuple[str, ...]
-    read: Reader
-
-    def rows(self, cache: Path) -> list[Labelled]:
-        """Return texts and labels, each text once; those whose copies have different labels are left out.
-
-        Args:
-            cache: folder of owners' files: what is missing is fetched.
-
-        Raises:
-            UnavailableError: a file cannot be fetched.
-        """
-        folder = cache / self.name
-        for address in self.files:
-            fetch(address, folder / address.rpartition("/")[2])
-        found: dict[str, str | None] = {}
-        for text, label in self.read(folder):
-            text = cleaned(text)[:LONGEST]
-            if re.search(r"\w", text):
-                found[text] = label if found.get(text, label) == label else None
-        return [(text, label) for text, label in found.items() if label is not None]
-
-
-def cleaned(text: str) -> str:
-    """Return a text without HTML entities, control characters and doubled blanks."""
-    text = html.unescape(html.unescape(text))
-    return re.sub(r"\s+", " ", re.sub(r"[\x00-\x1f\x7f\ufffd\xa0]", " ", text)).strip()
-
-
-def _github(repository: str, commit: str, *paths: str) -> tuple[str, ...]:
-    return tuple(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}" for path in paths)
+from makers.ready.source import Labelled, Reader, Source, github, joined
 
 
 def _emotions(*splits: str) -> Reader:
@@ -164,13 +103,6 @@ def _products(folder: Path) -> Iterator[Labelled]:
                         yield joined(text), "positive" if "+" in signs else "negative"
 
 
-def joined(text: str) -> str:
-    """Return a text whose marks were cut off its words as people write it."""
-    return re.sub(r"(\w) (n't|'s|'re|'ve|'ll|'d|'m)\b", r"\1\2", re.sub(r" +([.,!?;:%)])", r"\1", text)).replace(
-        "( ", "("
-    )
-
-
 def _sentences(folder: Path) -> Iterator[Labelled]:
     for path in sorted(folder.glob("*_labelled.txt")):
         for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -192,7 +124,7 @@ def _tweets(folder: Path) -> Iterator[Labelled]:
 _CLEAR: Final = 0.5
 """Of -4 to 4."""
 _NLTK: Final = ("nltk/nltk_data", "5db857e6f7df11eabb5e5665836db9ec8df07e28")
-_GOEMOTIONS: Final = _github(
+_GOEMOTIONS: Final = github(
     "monologg/GoEmotions-pytorch",
     "b75f9d3a8b76bc1060687925b04ca98a1b8ea66b",
     *(f"data/original/{name}" for name in ("labels.txt", "train.tsv", "dev.tsv", "test.tsv")),
@@ -210,53 +142,48 @@ OPINIONS: Final = (
         "pros_cons",
         "https://www.cs.uic.edu/~liub/FBS/sentiment-analysis.html",
         "CC BY 4.0",
-        _github(*_NLTK, "packages/corpora/pros_cons.zip"),
+        github(*_NLTK, "packages/corpora/pros_cons.zip"),
         _pros_and_cons,
     ),
     Source(
         "films",
         "https://www.cs.cornell.edu/people/pabo/movie-review-data/",
         "CC BY 4.0",
-        _github(*_NLTK, "packages/corpora/sentence_polarity.zip"),
+        github(*_NLTK, "packages/corpora/sentence_polarity.zip"),
         _films,
     ),
     Source(
         "products",
         "https://www.cs.uic.edu/~liub/FBS/sentiment-analysis.html",
         "CC BY 4.0",
-        _github(*_NLTK, "packages/corpora/product_reviews_1.zip", "packages/corpora/product_reviews_2.zip"),
+        github(*_NLTK, "packages/corpora/product_reviews_1.zip", "packages/corpora/product_reviews_2.zip"),
         _products,
     ),
 )
-TESTS: Final[Mapping[str, Mapping[str, Source]]] = {
-    "emotion": {
-        "GoEmotions, official split": Source(
-            "goemotions", EMOTIONS.page, EMOTIONS.licence, _GOEMOTIONS, _emotions("test")
-        )
-    },
-    "sentiment": {
-        "sentences of reviews (Amazon, IMDb, Yelp)": Source(
-            "sentences",
-            "https://archive.ics.uci.edu/dataset/331/sentiment+labelled+sentences",
-            "CC BY 4.0",
-            _github(
-                "kvrao/sentiment_analysis",
-                "462f7304ab341f1b5014e6eae56100bfe35d703a",
-                *(f"sentiment%20labelled%20sentences/{site}_labelled.txt" for site in ("amazon_cells", "imdb", "yelp")),
-            ),
-            _sentences,
-        ),
-        "tweets": Source(
-            "tweets",
-            "https://github.com/cjhutto/vaderSentiment",
-            "MIT",
-            _github(
-                "cjhutto/vaderSentiment",
-                "44fc044cd877310ee8278a0eadf34bcd50d41d06",
-                "additional_resources/hutto_ICWSM_2014.tar.gz",
-            ),
-            _tweets,
-        ),
-    },
+EMOTION_TESTS: Final = {
+    "GoEmotions, official split": Source("goemotions", EMOTIONS.page, EMOTIONS.licence, _GOEMOTIONS, _emotions("test"))
 }
-"""Classifier -> texts that nobody trains on, by what they are."""
+OPINION_TESTS: Final = {
+    "sentences of reviews (Amazon, IMDb, Yelp)": Source(
+        "sentences",
+        "https://archive.ics.uci.edu/dataset/331/sentiment+labelled+sentences",
+        "CC BY 4.0",
+        github(
+            "kvrao/sentiment_analysis",
+            "462f7304ab341f1b5014e6eae56100bfe35d703a",
+            *(f"sentiment%20labelled%20sentences/{site}_labelled.txt" for site in ("amazon_cells", "imdb", "yelp")),
+        ),
+        _sentences,
+    ),
+    "tweets": Source(
+        "tweets",
+        "https://github.com/cjhutto/vaderSentiment",
+        "MIT",
+        github(
+            "cjhutto/vaderSentiment",
+            "44fc044cd877310ee8278a0eadf34bcd50d41d06",
+            "additional_resources/hutto_ICWSM_2014.tar.gz",
+        ),
+        _tweets,
+    ),
+}

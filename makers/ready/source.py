@@ -1,0 +1,82 @@
+"""Labelled texts of an owner: their address, their licence, and how their files are read."""
+
+import csv
+import dataclasses
+import html
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from benchmarks.data.prepare import fetch
+
+LONGEST: Final = 1_000
+"""Characters that are kept of a text."""
+
+Labelled = tuple[str, str]
+"""A text, and its label; several are joined by `|`."""
+
+Reader = Callable[[Path], Iterable[Labelled]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Labelled texts of an owner.
+
+    Attributes:
+        name: of its folder in the cache.
+        page: where the owner describes it.
+        licence: as the owner states it.
+        files: addresses.
+        read: returns texts and labels from the folder of the fetched files.
+    """
+
+    name: str
+    page: str
+    licence: str
+    files: tuple[str, ...]
+    read: Reader
+
+    def rows(self, cache: Path) -> list[Labelled]:
+        """Return texts and labels, each text once; those whose copies have different labels are left out.
+
+        Args:
+            cache: folder of owners' files: what is missing is fetched.
+
+        Raises:
+            UnavailableError: a file cannot be fetched.
+        """
+        folder = cache / self.name
+        for address in self.files:
+            fetch(address, folder / address.rpartition("/")[2])
+        found: dict[str, str | None] = {}
+        for text, label in self.read(folder):
+            text = cleaned(text)[:LONGEST]
+            if re.search(r"\w", text):
+                found[text] = label if found.get(text, label) == label else None
+        return [(text, label) for text, label in found.items() if label is not None]
+
+
+def cleaned(text: str) -> str:
+    """Return a text without HTML entities, control characters and doubled blanks."""
+    text = html.unescape(html.unescape(text))
+    return re.sub(r"\s+", " ", re.sub(r"[\x00-\x1f\x7f\ufffd\xa0]", " ", text)).strip()
+
+
+def github(repository: str, commit: str, *paths: str) -> tuple[str, ...]:
+    """Return the addresses of files of a repository at a commit, so that what is fetched is what was measured."""
+    return tuple(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}" for path in paths)
+
+
+def table(path: Path, delimiter: str = ",") -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV file by the names in its first row."""
+    csv.field_size_limit(1 << 28)
+    return csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig", "replace")), delimiter=delimiter)
+
+
+def joined(text: str) -> str:
+    """Return a text whose marks were cut off its words as people write it."""
+    return re.sub(r"(\w) (n't|'s|'re|'ve|'ll|'d|'m)\b", r"\1\2", re.sub(r" +([.,!?;:%)])", r"\1", text)).replace(
+        "( ", "("
+    )

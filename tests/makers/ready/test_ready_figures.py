@@ -1,0 +1,23 @@
+"""Figures of ready-made classifiers: what counts as found, and which words change an answer."""
+
+from collections.abc import Sequence
+
+from makers.ready.bias import changed
+from makers.ready.measure import _shares
+
+
+def test_alarms_are_counted_apart() -> None:
+    right = [["spam"], ["spam"], ["ham"], ["ham"]]
+    assert _shares(["spam", "ham", "ham", "ham"], right, "") == "0.750"
+    assert _shares(["spam", "ham", "ham", "spam"], right, "spam") == "0.500 / 0.500"
+
+
+def test_one_word_that_changes_the_answer_is_named() -> None:
+    def answer(texts: Sequence[str]) -> list[str]:
+        return ["bad" if "deaf" in text else "good" for text in texts]
+
+    texts = {
+        "being": {"deaf": "being deaf", "old": "being old", "young": "being young"},
+        "you": {"deaf": "you, deaf", "old": "you, old", "young": "you, young"},
+    }
+    assert changed(texts, answer) == {"deaf": 1.0, "old": 0.0, "young": 0.0}
