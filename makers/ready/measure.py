@@ -76,9 +76,12 @@ def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) 
 
 def _tests(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
     """Return what a classifier is tested on, by name: texts with their labels."""
-    fetched = {tested: source.rows(cache) for tested, source in RECIPES[name].tests.items()}
-    prepared = {each: read_part(data, each, "test") for each in RECIPES[name].sets}
-    rows = {**fetched, **{each: list(zip(part.texts, part.labels, strict=True)) for each, part in prepared.items()}}
+    recipe = RECIPES[name]
+    rows = {tested: source.rows(cache) for tested, source in recipe.tests.items()}
+    for each in (*recipe.sets, *recipe.others):
+        part = read_part(data, each, "test")
+        ours = recipe.others.get(each, {})
+        rows[each] = [(text, ours.get(label, label)) for text, label in zip(part.texts, part.labels, strict=True)]
     return {tested: [(text, label.split("|")) for text, label in own] for tested, own in rows.items()}
 
 

@@ -13,7 +13,7 @@ from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
-from makers.ready.topics import TOPIC_TESTS, TOPICS
+from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 
 Options = Mapping[str, Any]
 
@@ -37,6 +37,7 @@ class Recipe:
         sources: texts of owners, fetched.
         sets: data sets of `benchmarks.data.prepare`; their test texts are tests.
         tests: texts of other owners that nobody trains on, by what they are.
+        others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
         alarm: the label that somebody looks for among all texts; none where all labels count alike.
         options: of `retvec_lite.train`.
     """
@@ -46,6 +47,7 @@ class Recipe:
     sources: Sequence[Source] = ()
     sets: Sequence[str] = ()
     tests: Mapping[str, Source] = dataclasses.field(default_factory=dict)
+    others: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     alarm: str = ""
     options: Options = dataclasses.field(default_factory=dict)
 
@@ -64,7 +66,7 @@ class Recipe:
             cache: folder of the owners' files.
         """
         tested = {_plain(text) for source in self.tests.values() for text, _ in source.rows(cache)}
-        tested |= {_plain(text) for name in self.sets for text in read_part(data, name, "test").texts}
+        tested |= {_plain(text) for name in (*self.sets, *self.others) for text in read_part(data, name, "test").texts}
         found: dict[str, Labelled] = {}
         for text, label in self._all(data, cache):
             key = _plain(text)
@@ -124,6 +126,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         "Its topics are those of an American newspaper and of newsgroups in the nineties.",
         sources=TOPICS,
         tests=TOPIC_TESTS,
+        others={"AG News": MEANT_BY_AG_NEWS},
     ),
     "toxicity": Recipe(
         "whether a text is hateful, offensive, or neither",

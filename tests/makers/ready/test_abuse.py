@@ -23,7 +23,7 @@ FILES: dict[str, dict[str, str]] = {
     "toxigen": {"toxiGen.json": json.dumps([{"text": "x", "label": "hate"}, {"text": "y", "label": "neutral"}])},
     "surge": {"toxicity_en.csv": "text,is_toxic\nrude,Toxic\nwarm,Not Toxic\n"},
     "jigsaw": {"test.csv": '"""quoted""",1\ncalm,0\nno label\n'},
-    "wikipedia": {"gn.csv": "text,label\nharsh,0.7\n", "gc.csv": "text,label\nmild,0.1\n"},
+    "wikipedia": {"gn.csv": "text,label\nharsh,0.7\nmild,0.1\n"},
     "convabuse": {
         "ConvAbuseEMNLPtrain.csv": ROBOTS + "stupid,0,1,1\nhello,1,0,0\nhalf,1,0,1\nunjudged,0,0,0\n",
         "ConvAbuseEMNLPvalid.csv": ROBOTS,

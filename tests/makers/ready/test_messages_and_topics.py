@@ -65,7 +65,7 @@ def test_mails_of_a_company(tmp_path: Path) -> None:
 
 
 def test_topics_of_headlines_and_posts(tmp_path: Path) -> None:
-    headlines, posts = TOPICS
+    headlines, posts, agencies = TOPICS
     lines = [{"raw": "cat ' s win , again", "label": 11}, {"raw": "dropped", "label": 7}, {"raw": "a bill", "label": 0}]
     put(tmp_path, headlines, {"huffpost.json": "\n".join(map(json.dumps, lines)).encode()})
     post = "From: x\nSubject: Re: engine\n\nIn article 1 he said\n> quoted\nIt knocks.\n--\nme"
@@ -76,7 +76,7 @@ def test_topics_of_headlines_and_posts(tmp_path: Path) -> None:
         "20news-bydate-test/sci.space/4": "Subject: moon\n\nfar",
     }
     put(tmp_path, posts, {"20news-bydate.tar.gz": archive(groups)})
-    later, agencies = TOPIC_TESTS.values()
+    (later,) = TOPIC_TESTS.values()
     row = "1\tUPDATE 2-Shares fall\tu\tReuters\tb\ts\th\tx\n2\tno category\tu\tp\tz\n"
     put(tmp_path, agencies, {"train.txt": row.encode()})
     assert headlines.rows(tmp_path) == [("cat's win, again", "sports"), ("a bill", "politics")]
