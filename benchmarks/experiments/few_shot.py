@@ -17,10 +17,10 @@ from typing import Final
 from benchmarks.common import SIZE_LIMIT, Row, Rows, command_parser, picture_path, result_path
 from benchmarks.data.sets import STARTER, read_part, sampled, sampled_of_each
 from benchmarks.systems.linear import SVMS
-from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, LINEAR, SVM
+from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, LINEAR, NONE_OF_THESE, SVM
 from benchmarks.systems.networks import available
 from benchmarks.systems.trained import accuracies, fingerprint
-from benchmarks.systems.whole import OURS, SYSTEMS, settings_of, train
+from benchmarks.systems.whole import OURS, SYSTEMS, fits, settings_of, train
 from benchmarks.tables.cells import figure_of, grouped, leads, markdown_table, ordered, test_texts_of
 from benchmarks.tables.plots import Points, draw_curves
 from retvec_lite.data.dataset import Dataset
@@ -90,8 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             test = every.select(sampled(len(every), most))
             common = {"training": fingerprint([*training.texts, *training.labels])}
             common |= {"test": fingerprint([*test.texts, *test.labels]), "test_texts": len(test)}
-            # fastText learns from all texts in comparison.py, the encoder from few.
-            for system in (name for name in systems if shots != ALL or name not in (FASTTEXT_LARGE, ENCODER)):
+            # fastText learns from all texts in comparison.py, the encoder from few, and no label from all.
+            left_out = (FASTTEXT_LARGE, ENCODER) if shots == ALL else (NONE_OF_THESE,)
+            for system in (name for name in systems if name not in left_out and fits(name, training)):
                 for seed in DRAWS[:1] if shots == ALL and system not in OURS else args.draws:
                     row: Row = {"data": name, "system": system, "shots": shots, "seed": seed}
                     row["settings"] = settings_of(system) | common

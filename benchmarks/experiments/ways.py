@@ -1,7 +1,7 @@
 """Ways of writing a text that people read without effort: disguises of its letters, padding, markup, and what stands around it.
 
 `WAYS` has them all. They share no code with training, whose own disguises have other rare letters, emoji and links; common lookalikes
-are the same (docs/robustness.md has their numbers). A way changes every word unless its name says a third of them.
+are the same. A way changes every word unless its name says a third of them.
 """
 
 import html

@@ -5,6 +5,8 @@ from typing import Final
 
 DEFAULT_FILE: Final = "default file"
 """What `retvec-lite train` makes without options, n-grams included."""
+NONE_OF_THESE: Final = "default file, oos unknown"
+"""`retvec-lite train --unknown-label oos`: an answer of no label counts as `oos`."""
 NGRAMS: Final = "n-grams alone"
 """Its n-grams without a network: `retvec-lite train --head linear`."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import retvec_lite as rl
-from benchmarks.systems.trained import Trained
+from benchmarks.systems.trained import Guess, Trained
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.files import atomic_write
 from retvec_lite.model.weight_files import CLASSIFIER_FILE
@@ -41,7 +41,17 @@ def load_file(folder: Path, recipe: str = RECIPE) -> Trained:
     """Load the exported file of the classifier in a folder; export it where it is missing."""
     file = export_files(folder, [recipe])[recipe]
     classifier = rl.load(file)
-    return Trained(classifier.labels, classifier.probabilities, {"bytes": file.stat().st_size}, folder)
+    return Trained(
+        classifier.labels, classifier.probabilities, {"bytes": file.stat().st_size}, folder, answers(classifier)
+    )
+
+
+def answers(classifier: rl.Classifier) -> Guess | None:
+    """Return what gives texts of no label the unknown label; None where the data have no such label."""
+    unknown = classifier.decision.unknown_label
+    if unknown is None:
+        return None
+    return lambda texts: [unknown if found.label is None else found.label for (found,) in classifier.predict(texts, 1)]
 
 
 def export_files(folder: Path, recipes: Sequence[str]) -> dict[str, Path]:

@@ -22,21 +22,25 @@ Probabilities = Callable[[Sequence[str]], npt.NDArray[np.floating[Any]]]
 
 @dataclass(frozen=True)
 class Trained:
-    """Called with texts, it returns the most likely label of each.
+    """Called with texts, it returns the label of each: `guess`, or the most likely one.
 
     Attributes:
         labels: class names in the order of the columns.
         probabilities: one or more texts -> float `[texts, classes]`.
         facts: JSON-ready: `bytes` on a device, vocabulary included; `parameters`, None if unknown; what was chosen.
         folder: where the system is kept, if it is.
+        guess: a system's own decision, where that is not the most likely label.
     """
 
     labels: tuple[str, ...]
     probabilities: Probabilities
     facts: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    guess: Guess | None = None
 
-    def __call__(self, texts: Sequence[str]) -> list[str]:
+    def __call__(self, texts: Sequence[str]) -> Sequence[str]:
+        if self.guess is not None:
+            return self.guess(texts)
         found: list[str] = np.array(self.labels)[self.probabilities(texts).argmax(axis=1)].tolist()
         return found
 

@@ -17,6 +17,7 @@ from benchmarks.systems.names import (
     LINEAR,
     NGRAMS,
     NO_HEAD,
+    NONE_OF_THESE,
     SVM,
     WHOLE,
 )
@@ -26,7 +27,11 @@ from benchmarks.systems.trained import Trained, digest, fingerprint
 from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.model.weight_files import load_default_embedding
 
-OURS: Final[Mapping[str, Mapping[str, Any]]] = {DEFAULT_FILE: {}, NGRAMS: {"head": "linear"}}
+OURS: Final[Mapping[str, Mapping[str, Any]]] = {
+    DEFAULT_FILE: {},
+    NONE_OF_THESE: {"unknown_label": "oos"},
+    NGRAMS: {"head": "linear"},
+}
 """Our systems -> the options of `retvec_lite.train`."""
 SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER)
 
@@ -34,6 +39,12 @@ PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
 ATTACKED: Final = (DEFAULT_FILE, *COMPARED, *PRODUCTS[1:])
 """The systems of attacks: those of networks.py, and some of these products."""
 WITHOUT_HEAD: Final = (*WHOLE, *SYSTEMS)
+
+
+def fits(system: str, texts: Dataset) -> bool:
+    """Say whether a data set has the unknown label that a system is trained with."""
+    unknown = OURS.get(system, {}).get("unknown_label")
+    return unknown is None or unknown in texts.classes
 
 
 def settings_of(system: str) -> dict[str, Any]:

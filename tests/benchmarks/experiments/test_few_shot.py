@@ -1,5 +1,6 @@
 """The benchmark of few texts a label: draws, systems, tables and plot."""
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -9,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import retvec_lite as rl
 from benchmarks import common
 from benchmarks.data.sets import STARTER
 from benchmarks.experiments import few_shot
 from benchmarks.experiments.few_shot import ALL, curves, draw_texts, tables
 from benchmarks.systems import whole
 from benchmarks.systems.linear import SVMS
-from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE
+from benchmarks.systems.names import DEFAULT_FILE, FASTTEXT_LARGE, NONE_OF_THESE
+from benchmarks.systems.ours import answers
 from benchmarks.systems.trained import Trained, accuracy
 from benchmarks.tables.plots import draw_curves
 from retvec_lite.data.dataset import Dataset
@@ -100,6 +103,28 @@ def test_the_command_goes_on_where_it_was(data: Path, trained: list[tuple[str, i
     assert "**SMS spam**, all 24 training texts, 12 test texts" in markdown
     assert "| default file (over 1 MB) | 0% | 1.000 | 1.000 ± 0.000 |" in markdown
     assert (tmp_path / "few-shot.png").stat().st_size > 10_000
+
+
+def test_an_answer_of_no_label_counts_as_the_unknown_label(tmp_path: Path) -> None:
+    """The golden file rejects some texts; it has no unknown label of its own, so one is put in place of `alarm`."""
+    classifier = rl.load("golden/rejecting.retvec")
+    assert answers(classifier) is None, "without an unknown label, the most probable label counts"
+    texts = ["wkae me up at six", "is it going to rain", "?!"]
+    assert [found.label for (found,) in classifier.predict(texts, 1)][::2] == ["alarm", None]
+    classifier.decision = dataclasses.replace(classifier.decision, unknown_label="alarm", unknown_power=0.2)
+    guess = answers(classifier)
+    assert guess is not None
+    trained = Trained(classifier.labels, classifier.probabilities, guess=guess)
+    assert trained(texts) == ["alarm", "weather", "alarm"]
+
+
+def test_a_set_without_the_unknown_label_is_left_out(data: Path, trained: list[tuple[str, int]]) -> None:
+    few_shot.main(["--data", str(data), "--set", "SMS spam", "--only", NONE_OF_THESE, "--shots", "0"])
+    path = data / "sms_spam" / "train.csv"
+    path.write_text(path.read_text() + "is it,oos\n")
+    assert trained == []
+    few_shot.main(["--data", str(data), "--set", "SMS spam", "--only", NONE_OF_THESE, "--shots", "5", "0", "--draws", "0"])
+    assert trained == [(NONE_OF_THESE, 25)], "few texts have no such row"
 
 
 def measured(system: str, shots: int, seed: int, clean: float, data: str = "Banking77") -> dict[str, Any]:
