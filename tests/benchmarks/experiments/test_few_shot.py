@@ -123,7 +123,9 @@ def test_a_set_without_the_unknown_label_is_left_out(data: Path, trained: list[t
     path = data / "sms_spam" / "train.csv"
     path.write_text(path.read_text() + "is it,oos\n")
     assert trained == []
-    few_shot.main(["--data", str(data), "--set", "SMS spam", "--only", NONE_OF_THESE, "--shots", "5", "0", "--draws", "0"])
+    few_shot.main(
+        ["--data", str(data), "--set", "SMS spam", "--only", NONE_OF_THESE, "--shots", "5", "0", "--draws", "0"]
+    )
     assert trained == [(NONE_OF_THESE, 25)], "few texts have no such row"
 
 
