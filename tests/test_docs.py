@@ -18,7 +18,9 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted(ROOT.glob("docs/**/*.md")),
     *sorted(ROOT.glob("bindings/*/README.md")),
+    *sorted(ROOT.glob("makers/*/README.md")),
     *(ROOT / folder / "README.md" for folder in ("android_demo", "golden", "npm", "web_demo", "retvec_lite/weights")),
+    *(ROOT / folder / "README.md" for folder in ("benchmarks", "engine", "models", "retvec_lite/starter")),
 ]
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 
