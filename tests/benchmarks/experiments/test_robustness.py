@@ -93,12 +93,9 @@ def test_tables_have_ways_down_and_systems_across(tmp_path: Path) -> None:
     (tmp_path / "robustness.json").write_text(json.dumps([*rows, unfinished]))
     summary = robustness_summary(tmp_path)
     assert NETWORK not in summary, "a mean over one data set of two"
-    assert (
-        "| answers kept: SVM, characters | innocent texts called spam: default file | spam found: default file |"
-        in summary
-    )
-    assert "| endings | .75 | .38 | .50 | .50 |" in summary
-    assert "| padding | .75 | .38 | .50 | .50 |" in summary
+    assert "| spam found: default file | spam found: SVM, characters |" in summary
+    assert "| endings | .75 | .38 | .50 | .25 | .50 | .25 |" in summary
+    assert "| padding | .75 | .38 | .50 | .25 | .50 | .25 |" in summary
     for written in rows:
         for field in ("kept", "innocent", "found"):
             written[field] = {way: share for way, share in written[field].items() if way not in GROUPS["endings"]}
