@@ -9,8 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -28,7 +30,7 @@ Row = dict[str, Any]
 
 
 def command_parser(doc: str | None, *, quick: str | None = None, data: bool = False) -> argparse.ArgumentParser:
-    """Return a parser whose help is the command's docstring.
+    """Return a parser whose help is the command's docstring; what its user can mend is told in one sentence from then on.
 
     Args:
         doc: the docstring, lines kept.
@@ -40,7 +42,16 @@ def command_parser(doc: str | None, *, quick: str | None = None, data: bool = Fa
         parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
     if quick:
         parser.add_argument("--quick", action="store_true", help=quick)
+    sys.excepthook = _tell
     return parser
+
+
+def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an error of ours as its sentence, and others with their traceback."""
+    if isinstance(error, RetvecLiteError):
+        print(error, file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
 
 
 def result_path(name: str, *, quick: bool) -> Path:

@@ -1,6 +1,8 @@
 import dataclasses
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,13 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
         SystemExit, match=r"No data set at .*banking77.*train\.csv\. Build it with .*data\.prepare`, or name its folder"
     ):
         load_corpus(tmp_path, "Banking77")
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.speed.engine", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Cannot read ") and done.stderr.count("\n") == 1, done.stderr
 
 
 def test_run_gives_scripts_only_options_that_they_have(capsys: pytest.CaptureFixture[str]) -> None:
