@@ -1,7 +1,7 @@
 """Make the classifiers of the package retvec-lite-models, and measure them.
 
-python -m makers.ready train spam --data DATA
-python -m makers.ready measure spam --data DATA
+python -m makers.ready train sentiment --data DATA
+python -m makers.ready measure sentiment --data DATA
 python -m makers.ready bias
 """
 

@@ -12,7 +12,7 @@ from benchmarks.tables.cells import markdown_table
 from makers.ready.abuse import TEMPLATES
 from retvec_lite.files import atomic_write
 
-ASKED: Final = ("emotion", "sentiment", "spam", "topics", "toxicity")
+ASKED: Final = ("emotion", "sentiment", "topics", "toxicity")
 """Classifiers of texts that speak of people."""
 _EVERY: Final = 8
 """Names stand in each template of so many."""

@@ -10,7 +10,6 @@ from typing import Any, Final
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
-from makers.ready.messages import SPAM, SPAM_TESTS
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
@@ -21,7 +20,6 @@ _PREPARED: Final = {
     "Banking77": ("https://github.com/PolyAI-LDN/task-specific-datasets", "CC BY 4.0"),
     "CLINC150": ("https://github.com/clinc/oos-eval", "CC BY 3.0"),
     "MASSIVE": ("https://github.com/alexa/massive", "CC BY 4.0"),
-    "SMS spam": ("https://archive.ics.uci.edu/dataset/228/sms+spam+collection", "CC BY 4.0"),
 }
 """Data sets that `benchmarks.data.prepare` makes: page and licence."""
 _SEED: Final = 1
@@ -106,14 +104,6 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         sources=OPINIONS,
         tests=OPINION_TESTS,
         options={"unknown_label": "neutral"},
-    ),
-    "spam": Recipe(
-        "whether a message, a comment or a mail is spam",
-        "Do not delete by it: show what it holds back.",
-        sources=SPAM,
-        sets=("SMS spam",),
-        tests=SPAM_TESTS,
-        alarm="spam",
     ),
     "support": Recipe(
         "which of 227 things somebody asks of a bank or an assistant, or none",
