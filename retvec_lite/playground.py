@@ -14,7 +14,7 @@ import re
 import socketserver
 import threading
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -53,7 +53,7 @@ _POLICY: Final = (
 
 @checked
 def demo(
-    model: str | os.PathLike[str],
+    model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     port: int = 0,
     browser: bool = True,
@@ -65,11 +65,12 @@ def demo(
     The server prints its address and answers this machine only. Neither the server nor the page needs a network.
 
     Args:
-        model: an exported .retvec, a folder that contains some, or "language" for the detector in the package, which is always in the
-            page's list. The page runs them on the engine, so that a .tflite is refused.
+        model: an exported .retvec, a folder that contains some, or the name of a ready-made classifier, such as language; those that are
+            installed are in the page's list as well. Several of them stand side by side. The page runs them on the engine, so that a
+            .tflite is refused.
         port: the port to serve on; 0 picks a free one.
         browser: open the page in the default browser.
-        export: instead of serving, write the page and one model (int8 if there are several) to this HTML file.
+        export: instead of serving, write the page and the models (of a folder one, int8 if there is one) to this HTML file.
         force: let `export` replace a file.
 
     Raises:
@@ -80,14 +81,22 @@ def demo(
         >>> rl.demo("classifier-int8.retvec", export="page.html")  # doctest: +ELLIPSIS
         Wrote page.html (... bytes) with classifier-int8.retvec. Open it in any browser.
     """
-    models = find_models(model)
+    places = [model] if isinstance(model, str | os.PathLike) else list(model)
+    if not places:
+        raise RetvecLiteError(
+            "Name a model: an exported .retvec, a folder, or a ready-made classifier, such as language."
+        )
+    found = [find_models(place) for place in places]
+    side_by_side = len(found) > 1
+    models = named([first for first, *_ in found] if side_by_side or export is not None else found[0])
     if export is not None:
-        _write_page(models[0], os.fspath(export), force)
+        _write_page(models, os.fspath(export), force)
         return
-    models += [file for file in (locate(name, SUFFIX) for name in prebuilt_names()) if file not in models]
-    with make_server(models, port) as server:
+    if not side_by_side:
+        models = named([*models.values(), *(locate(name, SUFFIX) for name in prebuilt_names())])
+    with make_server(models, port, side_by_side=side_by_side) as server:
         address = f"http://{_HOST}:{server.server_port}/"
-        print(f"Serving {', '.join(model.name for model in models)} at {address} (Ctrl-C to stop)", flush=True)
+        print(f"Serving {', '.join(models)} at {address} (Ctrl-C to stop)", flush=True)
         try:
             if browser:
                 # Text browsers block until they are closed: open them beside the server.
@@ -117,14 +126,27 @@ def find_models(path: str | os.PathLike[str]) -> list[Path]:
     return sorted(models, key=lambda model: recipes[model] != "int8")
 
 
-def _write_page(model: Path, target: str, force: bool) -> None:
+def named(models: Sequence[Path]) -> dict[str, Path]:
+    """Return each file by its name, with as many of its folders as tell it from the others."""
+    files: dict[Path, Path] = {}
+    for model in models:
+        files.setdefault(model.resolve(), model)
+    parts = [file.absolute().parts for file in files.values()]
+    names = {}
+    for file, own in zip(files.values(), parts, strict=True):
+        count = next(n for n in range(1, len(own) + 1) if [other[-n:] for other in parts].count(own[-n:]) == 1)
+        names["/".join(own[-count:])] = file
+    return names
+
+
+def _write_page(models: Mapping[str, Path], target: str, force: bool) -> None:
     if not target or target.endswith(("/", os.sep)) or Path(target).is_dir():
         found = f"{target} is a folder" if target else "the name is empty"
         raise RetvecLiteError(f"Cannot write the page: {found}. Name a file, such as page.html.")
     refuse_existing(target, force)
-    page = single_page(model.name, model.read_bytes())
+    page = single_page({name: model.read_bytes() for name, model in models.items()})
     atomic_write(target, page)
-    print(f"Wrote {target} ({len(page):,} bytes) with {model.name}. Open it in any browser.")
+    print(f"Wrote {target} ({len(page):,} bytes) with {', '.join(models)}. Open it in any browser.")
 
 
 class File(NamedTuple):
@@ -134,8 +156,15 @@ class File(NamedTuple):
     content: bytes | Path
 
 
-def make_server(models: list[Path], port: int) -> http.server.ThreadingHTTPServer:
+def make_server(
+    models: Mapping[str, Path], port: int, *, side_by_side: bool = False
+) -> http.server.ThreadingHTTPServer:
     """Return a server of the playground, bound to this machine only and not yet serving; port 0 picks a free one.
+
+    Args:
+        models: files by the names in the page's list.
+        port: to serve on.
+        side_by_side: whether the page starts with the answers of all of them.
 
     Raises:
         RetvecLiteError: for a port that is out of range or not available.
@@ -144,8 +173,8 @@ def make_server(models: list[Path], port: int) -> http.server.ThreadingHTTPServe
         raise RetvecLiteError(f"{port} is not a port. Choose 1 to 65535, or 0 for a free one.")
     files = {f"/{name}": File(CONTENT_TYPES[Path(name).suffix], content) for name, content in page_files().items()}
     files["/"] = files["/index.html"]
-    files["/models.json"] = File("application/json", json.dumps([model.name for model in models]).encode())
-    files.update({f"/models/{quote(model.name)}": File("application/octet-stream", model) for model in models})
+    files["/models.json"] = File("application/json", json.dumps({"names": [*models], "all": side_by_side}).encode())
+    files.update({f"/models/{quote(name)}": File("application/octet-stream", model) for name, model in models.items()})
     try:
         return _Server((_HOST, port), functools.partial(_Handler, files))
     except OSError as error:
@@ -219,10 +248,10 @@ def page_files() -> Mapping[str, bytes]:
     return {entry.name: entry.read_bytes() for entry in folder.iterdir() if Path(entry.name).suffix in CONTENT_TYPES}
 
 
-def single_page(model_name: str, model: bytes) -> bytes:
-    """Build one HTML file with script, styles, engine and model inside, which runs from disk and loads nothing.
+def single_page(models: Mapping[str, bytes]) -> bytes:
+    """Build one HTML file with script, styles, engine and models inside, which runs from disk and loads nothing.
 
-    The page shows `model_name` and has the same bytes for the same arguments.
+    The page shows the names of the models and has the same bytes for the same arguments.
     """
     files = page_files()
     app, style = files["app.js"].decode(), files["app.css"].decode()
@@ -231,7 +260,12 @@ def single_page(model_name: str, model: bytes) -> bytes:
         f"default-src 'none'; script-src '{_sha256(app)}' 'wasm-unsafe-eval'; "
         f"style-src '{_sha256(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    data = f"{_block('data-file', ENGINE, files[ENGINE])}\n{_block('data-model', model_name, model)}"
+    data = "\n".join(
+        (
+            _block("data-file", ENGINE, files[ENGINE]),
+            *(_block("data-model", name, model) for name, model in models.items()),
+        )
+    )
     page = files["index.html"].decode()
     policy_tag = f'<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
     for pattern, content in (

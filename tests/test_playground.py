@@ -1,20 +1,20 @@
 """The playground without a browser: what is served and to whom, and what an exported page contains."""
 
-import base64
 import gzip
-import hashlib
 import http.client
 import http.server
 import json
 import re
 import shutil
 import socket
+import socketserver
 import struct
 import threading
 import time
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from light import loaded_after
@@ -23,7 +23,7 @@ from tiny_artifact import tiny_artifact
 
 from retvec_lite import playground
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.playground import demo, find_models, make_server, page_files, single_page
+from retvec_lite.playground import demo, find_models, make_server, named, page_files
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 ODD_NAME = "größe & 50% 'x'.retvec"
@@ -42,7 +42,7 @@ def dist(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def port(dist: Path) -> Iterator[int]:
-    with make_server(find_models(dist), 0) as server:
+    with make_server(named(find_models(dist)), 0) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server.server_port
@@ -77,8 +77,8 @@ def test_the_page_and_its_files_are_served_with_a_strict_policy(port: int) -> No
 
 
 def test_the_models_are_listed_with_int8_first_and_read_when_asked_for(port: int, dist: Path) -> None:
-    names = json.loads(ask(port, "/models.json")[2])
-    assert names == ["b-int8.retvec", "a-int4.retvec", ODD_NAME]
+    listed = json.loads(ask(port, "/models.json")[2])
+    assert listed == {"names": ["b-int8.retvec", "a-int4.retvec", ODD_NAME], "all": False}
     quoted = "/models/gr%C3%B6%C3%9Fe%20%26%2050%25%20'x'.retvec"
     assert ask(port, quoted)[2] == (dist / ODD_NAME).read_bytes()
     (dist / "b-int8.retvec").write_bytes(b"exported again")
@@ -176,7 +176,7 @@ def test_a_reader_that_stops_reading_is_let_go(
     dist: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(playground._Handler, "timeout", 0.5)
-    with make_server(find_models(dist), 0) as server:
+    with make_server(named(find_models(dist)), 0) as server:
         server.daemon_threads = False  # closing the server waits for its threads
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -217,6 +217,68 @@ def test_the_browser_is_opened_unless_told_not_to(dist: Path, monkeypatch: pytes
     assert answers == [200]
 
 
+def served(monkeypatch: pytest.MonkeyPatch, *models: Path | str) -> tuple[Any, dict[str, bytes]]:
+    """Return what `demo` serves: its list, and the files by the names in it."""
+    found: list[Any] = []
+
+    def serve(server: http.server.ThreadingHTTPServer) -> None:
+        thread = threading.Thread(target=socketserver.BaseServer.serve_forever, args=(server, 0.01))
+        thread.start()
+        listed = json.loads(ask(server.server_port, "/models.json")[2])
+        found.extend(
+            [listed, {name: ask(server.server_port, f"/models/{quote(name, '')}")[2] for name in listed["names"]}]
+        )
+        server.shutdown()
+        thread.join()
+
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", serve)
+    demo(models[0] if len(models) == 1 else models, browser=False)
+    return found[0], found[1]
+
+
+def test_several_models_stand_side_by_side_and_alone_in_the_list(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed, files = served(monkeypatch, "language", dist, dist / "a-int4.retvec")
+    assert listed == {"names": ["language.retvec", "b-int8.retvec", "a-int4.retvec"], "all": True}
+    assert files["b-int8.retvec"] == (dist / "b-int8.retvec").read_bytes()
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = dist.parent / "other"
+    other.mkdir()
+    name = "classifier-int8.retvec"
+    for folder, golden in ((dist, "plain"), (other, "several")):
+        shutil.copy(GOLDEN / f"{golden}.retvec", folder / name)
+    (dist / ODD_NAME).unlink()
+    listed, files = served(monkeypatch, dist / name, other / name, dist / "a-int4.retvec", other / name)
+    assert listed["names"] == [f"dist/{name}", f"other/{name}", "a-int4.retvec"]
+    assert files[f"other/{name}"] == (GOLDEN / "several.retvec").read_bytes()
+
+
+def test_a_file_of_yours_is_not_hidden_by_a_ready_made_one_of_its_name(
+    dist: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(GOLDEN / "several.retvec", dist / "language.retvec")
+    listed, files = served(monkeypatch, dist / "language.retvec")
+    assert listed["names"][:2] == ["dist/language.retvec", "prebuilt/language.retvec"]
+    assert files["dist/language.retvec"] == (GOLDEN / "several.retvec").read_bytes()
+
+
+def test_a_link_keeps_its_own_name(dist: Path) -> None:
+    link = dist / "blobs" / "shown.retvec"
+    link.parent.mkdir()
+    try:
+        link.symlink_to(dist / "a-int4.retvec")
+    except OSError:
+        pytest.skip("this system makes no links")
+    assert named([link]) == {"shown.retvec": link}
+    assert named([link, dist / "a-int4.retvec"]) == {"shown.retvec": link}, "the same file"
+
+
+def test_no_model_is_an_error() -> None:
+    with pytest.raises(RetvecLiteError, match=r"^Name a model: "):
+        demo([], browser=False)
+
+
 def test_the_playground_imports_nothing_heavy() -> None:
     assert loaded_after("import retvec_lite.playground") == []
 
@@ -253,102 +315,6 @@ def test_a_wrong_model_is_refused_before_anything_is_served(dist: Path, tmp_path
     for file in dist.glob("*.retvec"):
         file.unlink()
     assert refused(dist) == f"The playground runs .retvec files, not {tflite}. {export}"
-
-
-class Page(HTMLParser):
-    """The elements of a page and the text of its scripts and styles."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None], str]] = []
-        self._inside = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self._inside = tag
-        self.elements.append((tag, dict(attributes), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside in ("script", "style"):
-            tag, attributes, before = self.elements[-1]
-            self.elements[-1] = (tag, attributes, before + data)
-
-
-def test_export_writes_one_page_with_everything_inside(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = dist.parent / "page.html"
-    demo(dist, export=target)
-    size = target.stat().st_size
-    expected = f"Wrote {target} ({size:,} bytes) with b-int8.retvec. Open it in any browser.\n"
-    assert capsys.readouterr().out == expected
-    assert size <= 500_000
-    page = Page(target.read_text(encoding="utf-8"))
-    assert [attributes for _, attributes, _ in page.elements if {"src", "href"} & set(attributes)] == [
-        {"rel": "icon", "href": "data:,"}
-    ]
-    blocks = {
-        attributes.get("data-file") or attributes.get("data-model"): gzip.decompress(base64.b64decode(text))
-        for _, attributes, text in page.elements
-        if attributes.get("type") == "application/gzip"
-    }
-    assert blocks == {
-        "engine.wasm": page_files()["engine.wasm"],
-        "b-int8.retvec": (dist / "b-int8.retvec").read_bytes(),
-    }
-
-
-def test_the_exported_pages_policy_names_its_inline_code_and_no_other(dist: Path) -> None:
-    page = Page(single_page("m.retvec", (dist / "b-int8.retvec").read_bytes()).decode())
-    (policy,) = [attributes["content"] for _, attributes, _ in page.elements if "http-equiv" in attributes]
-    assert policy is not None
-    code = [
-        text
-        for tag, attributes, text in page.elements
-        if tag in ("script", "style") and text and attributes.get("type") != "application/gzip"
-    ]
-    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in code}
-    assert len(hashes) == 2
-    assert set(re.findall(r"'sha256-[^']+'", policy)) == hashes
-    assert "unsafe-inline" not in policy
-    assert "connect-src" not in policy
-    assert policy.startswith("default-src 'none'; ")
-
-
-def test_the_exported_page_states_its_encoding_and_policy_first(dist: Path) -> None:
-    # Browsers look for the encoding in the first 1024 bytes (HTML standard, 13.2.3.2); a policy covers only what follows it.
-    page = single_page("m.retvec", (dist / "b-int8.retvec").read_bytes())
-    assert page.index(b'<meta charset="utf-8"') < 500
-    assert page.index(b"Content-Security-Policy") < min(page.index(b"<script"), page.index(b"<style"))
-
-
-def test_the_exported_page_is_reproducible_and_keeps_odd_names(dist: Path) -> None:
-    name = '<b>"50%" & more\'.retvec'
-    model = (dist / ODD_NAME).read_bytes()
-    once = single_page(name, model)
-    assert once == single_page(name, model)
-    assert name in [attributes.get("data-model") for _, attributes, _ in Page(once.decode()).elements]
-
-
-def test_export_replaces_nothing_without_force(dist: Path) -> None:
-    target = dist.parent / "page.html"
-    target.write_text("mine", encoding="utf-8")
-    with pytest.raises(RetvecLiteError, match=r"page\.html.*force"):
-        demo(dist, export=target)
-    assert target.read_text(encoding="utf-8") == "mine"
-    demo(dist, export=target, force=True)
-    assert target.stat().st_size > 100_000
-
-
-@pytest.mark.parametrize("name", ["", "page/", "dist"])
-def test_export_needs_a_file_name(dist: Path, name: str) -> None:
-    goal = name and f"{dist.parent}/{name}"
-    with pytest.raises(RetvecLiteError) as caught:
-        demo(dist, export=goal, force=True)
-    found = f"{goal} is a folder" if goal else "the name is empty"
-    assert str(caught.value) == f"Cannot write the page: {found}. Name a file, such as page.html."
-    assert [*dist.parent.iterdir()] == [dist]
 
 
 def test_what_ships_is_small_enough_for_a_repository() -> None:

@@ -89,7 +89,7 @@ def run_verify(args: argparse.Namespace) -> int:
 
 def declare_demo(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_options(parser, demo, export={"metavar": "PAGE.html"})
+    add_options(parser, demo, model={"nargs": "+"}, export={"metavar": "PAGE.html"})
 
 
 def run_demo(args: argparse.Namespace) -> int:

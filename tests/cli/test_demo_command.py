@@ -16,6 +16,7 @@ from command_line import Main
 from patience import PATIENCE
 
 from retvec_lite.cli import exported
+from retvec_lite.runtime.artifact import prebuilt_names
 
 MODEL = str(Path(__file__).resolve().parents[2] / "golden" / "plain.retvec")
 
@@ -27,12 +28,12 @@ def test_the_command_prints_its_address_and_ends_with_ctrl_c() -> None:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.fullmatch(
-                r"Serving plain.retvec, language.retvec at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", line
-            )
+            # The package of ready-made ones may be installed or not.
+            names = ["plain.retvec", *(f"{name}.retvec" for name in prebuilt_names())]
+            found = re.fullmatch(rf"Serving {', '.join(names)} at (http://127.0.0.1:\d+/) \(Ctrl-C to stop\)\n", line)
             assert found is not None, line
             with urlopen(f"{found[1]}models.json", timeout=PATIENCE) as answer:
-                assert json.load(answer) == ["plain.retvec", "language.retvec"]
+                assert json.load(answer) == {"names": names, "all": False}
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=PATIENCE)
         finally:
@@ -51,15 +52,15 @@ def test_the_command_prints_its_address_and_ends_with_ctrl_c() -> None:
 def test_every_option_reaches_the_api(
     options: list[str], expected: dict[str, Any], main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[tuple[str, dict[str, Any]]] = []
+    calls: list[tuple[list[str], dict[str, Any]]] = []
 
     @functools.wraps(exported.demo)
-    def note(model: str, **given: Any) -> None:
+    def note(model: list[str], **given: Any) -> None:
         calls.append((model, given))
 
     monkeypatch.setattr(exported, "demo", note)
     assert main("demo", "m.tflite", *options) == (0, "", "")
-    assert calls == [("m.tflite", expected)]
+    assert calls == [(["m.tflite"], expected)]
 
 
 def test_export_writes_a_page_and_says_so(tmp_path: Path, main: Main) -> None:
@@ -67,6 +68,15 @@ def test_export_writes_a_page_and_says_so(tmp_path: Path, main: Main) -> None:
     code, output, errors = main("demo", MODEL, "--export", str(target))
     assert (code, errors) == (0, "")
     assert output == f"Wrote {target} ({target.stat().st_size:,} bytes) with plain.retvec. Open it in any browser.\n"
+
+
+def test_several_models_go_into_one_page(tmp_path: Path, main: Main) -> None:
+    target = tmp_path / "page.html"
+    code, output, errors = main("demo", MODEL, "language", "--export", str(target))
+    assert (code, errors) == (0, "")
+    assert output.endswith(" with plain.retvec, language.retvec. Open it in any browser.\n")
+    code, _, errors = main("demo", "--export", str(target))
+    assert code == 2 and "MODEL" in errors
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])

@@ -19,11 +19,12 @@ Vitest = Callable[..., str]
 
 
 class Site(NamedTuple):
-    """A folder of exported files, the address of `retvec-lite demo` on it, and the page that `--export` writes of it."""
+    """A folder of exported files, the address of `retvec-lite demo` on it, and the pages that `--export` writes of it and of several models."""
 
     dist: Path
     url: str
     page: Path
+    several: Path
 
 
 def chromium() -> str | None:

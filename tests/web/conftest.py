@@ -70,17 +70,19 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve the golden files and export the page of the first, with the commands that users type."""
+    """Serve the golden files and export the page of the first, and one of several, with the commands that users type."""
     dist = tmp_path_factory.mktemp("site") / "dist"
     shutil.copytree(ROOT / "golden", dist)
     page = dist.parent / "page.html"
+    several = dist.parent / "several.html"
     run_python(*command("demo", dist, "--export", page))
+    run_python(*command("demo", dist / "plain.retvec", dist / "several.retvec", "language", "--export", several))
     arguments = [sys.executable, *command("demo", dist, "--no-browser")]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         try:
-            yield Site(dist, line.split(" at ")[1].split()[0], page)
+            yield Site(dist, line.split(" at ")[1].split()[0], page, several)
         finally:
             process.terminate()
 

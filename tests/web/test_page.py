@@ -88,6 +88,7 @@ def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> N
         RETVEC_URL=site.url,
         RETVEC_DIST=str(site.dist),
         RETVEC_PAGE=str(site.page),
+        RETVEC_SEVERAL=str(site.several),
         RETVEC_PICTURES=str(PICTURES),
     )
     assert "skipped" not in printed
@@ -95,7 +96,7 @@ def run_in_chromium(vitest: Vitest, chromium: str, site: Site, *names: str) -> N
     print(printed)  # measurements; pytest -rP shows them
 
 
-QUICK, LONG = ("golden", "using", "teaching"), ("opening", "places", "memory", "look", "speed")
+QUICK, LONG = ("golden", "using", "beside", "teaching"), ("opening", "places", "memory", "look", "speed")
 """Files of web_demo/browser."""
 
 

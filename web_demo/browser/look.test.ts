@@ -53,6 +53,9 @@ describe("looks", () => {
       await page.waitForSelector("#no-embedding:not([hidden])");
       await page.waitForFunction(() => / ms/.test(document.getElementById("latency")?.textContent ?? ""));
       await check("4-without-embed");
+      await page.click("#ask-all");
+      await page.waitForFunction(() => !document.getElementById("cards")?.textContent?.includes("…"));
+      await check("5-side-by-side");
       await page.context().close();
     },
   );
@@ -122,6 +125,7 @@ describe("looks", () => {
       "file",
       "text",
       "why",
+      "ask-all",
       "rate",
       "attack",
       "seed",

@@ -18,6 +18,8 @@ export const URL = setting("RETVEC_URL");
 export const DIST = setting("RETVEC_DIST");
 /** A page written by `retvec-lite demo --export`. */
 export const PAGE = setting("RETVEC_PAGE");
+/** A page written by `retvec-lite demo plain.retvec several.retvec language --export`. */
+export const SEVERAL = setting("RETVEC_SEVERAL");
 /** Open a fresh page and wait for the first label. `expectNoProblems` reports what it logged. */
 export async function openPlayground(
   browser: Browser,

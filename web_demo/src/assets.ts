@@ -45,17 +45,22 @@ async function compile(): Promise<WebAssembly.Module> {
   }
 }
 
-/** Return the models to choose from; the page starts with the first. */
-export async function offers(): Promise<Offer[]> {
+/** Return the models to choose from, of which the page starts with the first, and whether all are asked. */
+export async function offers(): Promise<{ offers: Offer[]; all: boolean }> {
   const inside = document.querySelectorAll<HTMLScriptElement>("script[data-model]");
   if (inside.length) {
-    return Array.from(inside, (element) => ({ name: element.dataset.model as string, load: () => unpacked(element) }));
+    const offers = Array.from(inside, (element) => ({
+      name: element.dataset.model as string,
+      load: () => unpacked(element),
+    }));
+    return { offers, all: offers.length > 1 };
   }
-  const names = (await (await fetchFile("models.json")).json()) as string[];
-  return names.map((name) => ({
+  const { names, all } = (await (await fetchFile("models.json")).json()) as { names: string[]; all: boolean };
+  const offers = names.map((name) => ({
     name,
     load: async () => new Uint8Array(await (await fetchFile(`models/${encodeURIComponent(name)}`)).arrayBuffer()),
   }));
+  return { offers, all };
 }
 
 async function unpacked(element: HTMLScriptElement): Promise<Uint8Array> {

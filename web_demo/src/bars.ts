@@ -1,11 +1,9 @@
 import type { Prediction } from "retvec-lite/core";
-import { byId, make, percent } from "./dom";
+import { announcer, byId, make, percent } from "./dom";
 
 /** Up to FIT labels keep the file's order, so that only the bars move. Of more labels, show the TOP most probable, ranked. */
 const FIT = 12;
 const TOP = 10;
-/** Announce a label to screen readers when typing pauses for this long (milliseconds). */
-const QUIET = 700;
 
 interface Row {
   readonly item: HTMLLIElement;
@@ -29,8 +27,8 @@ export class Bars {
   private rows: Row[] = [];
   private labels: readonly string[] = [];
   private last: { after: Float32Array; before: Float32Array } | undefined;
+  private readonly announce = announcer("live");
   private all = false;
-  private timer = 0;
 
   constructor() {
     this.more.addEventListener("click", () => {
@@ -94,13 +92,6 @@ export class Bars {
     this.more.hidden = !ranked;
     this.more.textContent = this.all ? `Show the top ${TOP}` : `Show all ${count} labels`;
     this.more.setAttribute("aria-expanded", String(this.all));
-  }
-
-  private announce(text: string): void {
-    clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => {
-      byId("live").textContent = text;
-    }, QUIET);
   }
 }
 

@@ -29,6 +29,20 @@ export function showError(element: HTMLElement, message: string | undefined): vo
   element.textContent = message ?? "";
 }
 
+/** Announce a label to screen readers when typing pauses for this long (milliseconds). */
+const QUIET = 700;
+
+/** Return what lets a live region say the last text that it is given in a while. */
+export function announcer(id: string): (text: string) => void {
+  let timer = 0;
+  return (text) => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      byId(id).textContent = text;
+    }, QUIET);
+  };
+}
+
 /** Format a probability with one decimal; less than 1 never becomes "100 %". */
 export function percent(probability: number): string {
   return `${(Math.min(probability, probability < 1 ? 0.999 : 1) * 100).toFixed(1)} %`;

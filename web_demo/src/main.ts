@@ -3,16 +3,19 @@ import "./styles/answers.css";
 import "./styles/words.css";
 import "./styles/layout.css";
 import "./styles/teach.css";
+import "./styles/beside.css";
 import "./styles/forced_colors.css";
-import { type Artifact, type Classifier, type Embedded, load } from "retvec-lite/core";
+import type { Artifact, Classifier, Embedded } from "retvec-lite/core";
 import { compiledEngine, type Offer, offers } from "./assets";
 import { type Attack, attack } from "./attacks";
 import { argmax, Bars } from "./bars";
+import { Beside } from "./beside";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
 import { errorMessage } from "./errors";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
+import { Opened } from "./opened";
 import { watchOpening } from "./opening";
 import { Points } from "./points";
 import { showReading } from "./reading";
@@ -39,6 +42,10 @@ const points = new Points();
 /** How long the page takes (milliseconds), and how often it updated; see the end of this file. */
 const timing = { firstLabel: Number.NaN, update: Number.NaN, updates: 0, curves: 0 };
 
+const opened = new Opened();
+/** What the user has chosen, and what the page shows until that is open. */
+let chosen: Offer | undefined;
+let current: Offer | undefined;
 let classifier: Classifier | undefined;
 /** Counts changes of text, controls and model; work for an older version stops. */
 let version = 0;
@@ -101,6 +108,10 @@ async function update(start = performance.now()): Promise<void> {
       showLimits(typed, classifier, read !== undefined && overflows(classifier, altered, read));
     });
     showError(byId("labels-error"), undefined);
+    await beside.show(
+      alter(typed, share, first, kind),
+      breather(() => mine !== version),
+    );
   });
   clearTimeout(curveTimer);
   curveTimer = window.setTimeout(() => {
@@ -154,17 +165,26 @@ async function explainWords(mine: number): Promise<void> {
   showWhy(label, characters.slice(0, classifier.readLimit).join(""), classifier.explain(beginning, label));
 }
 
-/** Ask the model for long work: it gives way to the page every STEP, and answers undefined when the work is stale. */
-function unhurried<T>(
-  isStale: () => boolean,
-  ask: (model: Classifier, input: string) => T,
-): (input: string) => Promise<T | undefined> {
+/** Return what long work calls between two steps: it gives way to the page every STEP, and says whether the work is still wanted. */
+function breather(isStale: () => boolean): () => Promise<boolean> {
   let resume = performance.now() + STEP;
-  return async (input) => {
+  return async () => {
     if (performance.now() > resume) {
       await new Promise((next) => setTimeout(next));
       resume = performance.now() + STEP;
     }
+    return !isStale();
+  };
+}
+
+/** Ask the model for long work, which answers undefined when it is stale. */
+function unhurried<T>(
+  isStale: () => boolean,
+  ask: (model: Classifier, input: string) => T,
+): (input: string) => Promise<T | undefined> {
+  const rest = breather(isStale);
+  return async (input) => {
+    await rest();
     return exclusive(async () => (classifier && !isStale() ? ask(classifier, input) : undefined));
   };
 }
@@ -250,26 +270,34 @@ async function measureLatency(): Promise<void> {
 async function open(offer: Offer): Promise<boolean> {
   const problem = byId("model-error");
   let fresh: Classifier;
+  chosen = offer;
   try {
-    fresh = await load(await offer.load(), { name: offer.name, engine: await compiledEngine() });
+    fresh = await opened.get(offer);
   } catch (error) {
     showError(problem, errorMessage(error));
+    chosen = current;
     return false;
   }
   showError(problem, undefined);
   version += 1;
   drawing += 1;
   await exclusive(async () => {
-    classifier?.close();
     classifier = fresh;
+    current = offer;
     teaching.attach(fresh);
   });
+  await closeOthers();
   present(fresh.artifact, fresh.embeds);
   await update();
   if (Number.isNaN(timing.firstLabel)) timing.firstLabel = performance.now();
   void attempt(compare);
   window.setTimeout(() => void attempt(measureLatency).then(() => attempt(drawPoints)), PAUSE);
   return true;
+}
+
+/** Close the models that nobody asks any more, while none is at work. */
+function closeOthers(): Promise<void> {
+  return exclusive(async () => opened.keep([chosen, current, ...beside.asked]));
 }
 
 function present(artifact: Artifact, embeds: boolean): void {
@@ -283,8 +311,10 @@ function present(artifact: Artifact, embeds: boolean): void {
   byId<HTMLButtonElement>("measure").disabled = false;
 }
 
+const opening = watchOpening(open, (offers, shown) => beside.list(offers, shown));
+const beside = new Beside(opened, opening.choose, () => void closeOthers().then(() => update()));
+
 async function start(): Promise<void> {
-  const opening = watchOpening(open);
   for (const control of [text, rate, seed, ...document.querySelectorAll("input[name=attack]")]) {
     control.addEventListener("input", (event) => void update(event.timeStamp));
   }
@@ -303,7 +333,9 @@ async function start(): Promise<void> {
   byId("measure").addEventListener("click", () => void attempt(measureLatency));
   try {
     await compiledEngine();
-    if (!(await opening.offer(await offers()))) byId("top-label").textContent = "No model";
+    const { offers: found, all } = await offers();
+    if (!(await opening.offer(found))) byId("top-label").textContent = "No model";
+    if (all) beside.turn(true);
   } catch (error) {
     byId("top-label").textContent = "No model";
     showError(byId("labels-error"), errorMessage(error));

@@ -2,7 +2,12 @@
 import type { Offer } from "./assets";
 import { byId, make } from "./dom";
 
+/** What the name of a file ends with. */
+export const SUFFIX = /\.retvec$/i;
+
 interface Opening {
+  /** Open an offer that is listed. */
+  choose(offer: Offer): void;
   /**
    * List the offers and open the first, unless the user has already opened a file.
    *
@@ -11,8 +16,14 @@ interface Opening {
   offer(offers: readonly Offer[]): Promise<boolean>;
 }
 
-/** @param open opens the chosen offer and shows its own errors; it never runs twice at a time. */
-export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening {
+/**
+ * @param open opens the chosen offer and shows its own errors; it never runs twice at a time.
+ * @param listed is told what can be chosen, and what is open.
+ */
+export function watchOpening(
+  open: (offer: Offer) => Promise<boolean>,
+  listed: (offers: readonly Offer[], current: Offer | undefined) => void,
+): Opening {
   const select = byId<HTMLSelectElement>("model");
   const input = byId<HTMLInputElement>("file");
   const target = byId("drop");
@@ -26,6 +37,7 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
     select.replaceChildren(...known.map(({ name }) => make("option", {}, name)));
     select.disabled = known.length < 2;
     select.selectedIndex = current ? known.indexOf(current) : 0;
+    listed(known, current);
   };
   /** Open one offer after the other and skip all waiting ones but the last, so that the list always names the open model. */
   const choose = (offer: Offer): Promise<void> => {
@@ -65,11 +77,12 @@ export function watchOpening(open: (offer: Offer) => Promise<boolean>): Opening 
     event.preventDefault(); // otherwise the browser navigates to the file
     drag(-depth);
     const files = [...(event.dataTransfer?.files ?? [])];
-    const file = files.find(({ name }) => /\.retvec$/i.test(name)) ?? files[0];
+    const file = files.find(({ name }) => SUFFIX.test(name)) ?? files[0];
     if (file) void add(file);
   });
 
   return {
+    choose: (offer) => void choose(offer),
     async offer(offers) {
       known.push(...offers);
       list();
