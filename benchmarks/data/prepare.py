@@ -40,7 +40,7 @@ _BROKEN: Final = (
 """What a converter raises for a file in another format. (Wrong UTF-8 and JSON are ValueErrors.)"""
 
 
-class UnavailableError(Exception):
+class UnavailableError(RetvecLiteError):
     """A data set cannot be built: an owner's file is missing, or has another format."""
 
 
@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             tables = build(name, SOURCES[name], args.cache)
             for file, rows in tables.items():
                 atomic_write(args.out / name / file, content_of(SOURCES[name].columns, rows))
-        except (UnavailableError, RetvecLiteError) as error:
+        except RetvecLiteError as error:
             print(error, file=sys.stderr)
             failed.append(name)
             continue

@@ -3,6 +3,7 @@
 python -m makers.ready train sentiment --data DATA
 python -m makers.ready measure sentiment --data DATA
 python -m makers.ready bias
+python -m makers.ready robustness sentiment --data DATA
 """
 
 import argparse
@@ -36,10 +37,17 @@ def bias(args: argparse.Namespace) -> None:
     measure_bias(args.folder, args.cache)
 
 
+def robustness(args: argparse.Namespace) -> None:
+    """Measure what is left of a classifier's answers where texts are mistyped or written in one of 131 other ways."""
+    from makers.ready.robustness import measure_robustness
+
+    measure_robustness(args.name, args.file, args.data, args.cache, quick=args.quick)
+
+
 def command() -> Command:
     """Declare the command line."""
     found = Command("ready", __doc__)
-    for name, run, makes in (("train", train, True), ("measure", measure, False)):
+    for name, run, makes in (("train", train, True), ("measure", measure, False), ("robustness", robustness, False)):
         parser = found.add(name, run, makes=makes)
         parser.add_argument("name", choices=list(RECIPES), metavar="NAME", help=", ".join(RECIPES))
         parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")

@@ -51,7 +51,7 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
     training = recipe.training_texts(data, cache)[: 10 * _FEW if quick else None]
     systems = {"ours": _ours(file, unknown), "SVM of any size": _support_vectors(training), **_word_list(name)}
     lines = []
-    for tested, rows in _tests(name, data, cache).items():
+    for tested, rows in test_texts(name, data, cache).items():
         rows = rows[: _FEW if quick else None]
         asked = {label for _, labels in rows for label in labels}
         written = [mistype_many([text for text, _ in rows], rate, _SEED) for rate in RATES]
@@ -74,7 +74,7 @@ def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) 
     return f"{raised[meant].mean():.3f} / {1 - raised[~meant].mean():.3f}"
 
 
-def _tests(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
+def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
     """Return what a classifier is tested on, by name: texts with their labels."""
     recipe = RECIPES[name]
     rows = {tested: source.rows(cache) for tested, source in recipe.tests.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.data.prepare import UnavailableError
 from makers.command import Command
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +45,10 @@ def test_there_are_commands_for_every_maker() -> None:
     [
         (ModuleNotFoundError("No module", name="gensim"), 2, "error: The package gensim is not installed. Run: pip"),
         (FileNotFoundError(2, "No such file or directory", "a\nb"), 2, "error: [Errno 2] No such file or directory: "),
+        (UnavailableError("Cannot fetch a.zip: put it at b.zip."), 2, "error: Cannot fetch a.zip: put it at b.zip."),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
-    ids=["package", "file", "Ctrl-C"],
+    ids=["package", "file", "owner's file", "Ctrl-C"],
 )
 def test_what_goes_wrong_is_one_line(
     error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
