@@ -75,6 +75,7 @@ release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist
 	npm pack --silent ./models --pack-destination dist
 	$(BIN)/python -m tools.c_archive
 	$(BIN)/python -m tools.native_archive
+	$(BIN)/python -m tools.ready_archive
 	$(MAKE) --no-print-directory android
 	$(BIN)/python -m tools.release
 

@@ -29,7 +29,7 @@ from retvec_lite.files import (
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, TrainedModel, load_trained_model
-from retvec_lite.runtime.artifact import CLASSIFIER_FILE, is_prebuilt, locate, read_artifact
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE, PREBUILT, READY, is_prebuilt, locate, read_artifact
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import OWNED_FILES, SAVED_FILES
 from retvec_lite.training.request import REJECT_AT, Request, is_made_from, read_request
@@ -311,7 +311,7 @@ def load(
     place = locate(path)
     if not (is_prebuilt(path) or place.exists() or place.suffix in (".tflite", ".retvec")):
         raise RetvecLiteError(
-            f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or a ready-made classifier, such as language."
+            f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or a ready-made classifier: {', '.join(PREBUILT + READY)}."
         )
     is_trained = place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file()
     source = load_trained_model(place) if is_trained else read_artifact(place)

@@ -29,6 +29,8 @@ const REASONS: Readonly<Record<string, string>> = {
 const UNNAMED = "The file";
 /** What a .tflite has behind its first four bytes. */
 const TFLITE = "TFL3";
+/** What may be meant as the name of a ready-made classifier. */
+const READY = /^(?:([a-z]{1,20})|retvec-lite-models\/(.+)\.retvec)$/;
 /** Characters of an address that messages show. */
 const LONGEST = 200;
 /** An answer that no address is known of. */
@@ -98,7 +100,11 @@ function nameOf(address: string): string {
 
 function cannot(address: string, cause: string): RetvecError {
   const short = address.length > LONGEST ? `${address.slice(0, LONGEST)}...` : address;
-  return new RetvecError("CANNOT_LOAD", `Cannot load ${short} (${cause}).`);
+  const ready = READY.exec(address);
+  const advice = ready
+    ? ` A ready-made classifier is a file of the npm package retvec-lite-models: import.meta.resolve("retvec-lite-models/${ready[1] ?? ready[2]}.retvec").`
+    : "";
+  return new RetvecError("CANNOT_LOAD", `Cannot load ${short} (${cause}).${advice}`);
 }
 
 /** @throws RetvecError that says what a file is that is no `.retvec`. */

@@ -17,7 +17,7 @@ from retvec_lite.data.labels import check_labels
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
 from retvec_lite.data.sources import refuse_address
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError, reason, shown
+from retvec_lite.errors import RetvecLiteError, did_you_mean, reason, shown
 from retvec_lite.foreign import require_size
 from retvec_lite.json_text import (
     COUNT,
@@ -226,15 +226,23 @@ def is_prebuilt(path: str | os.PathLike[str]) -> bool:
 
 def prebuilt_names() -> tuple[str, ...]:
     """Return the names of the ready-made classifiers that are installed."""
-    return (*PREBUILT, *(READY if importlib.util.find_spec(_MODELS) else ()))
+    return (*PREBUILT, *(name for name in READY if _in_models(name, SUFFIX)))
+
+
+def _in_models(name: str, suffix: str) -> Path | None:
+    """Return the file of a classifier in the package of its own; None where that, or an earlier release of it, is not installed."""
+    if importlib.util.find_spec(_MODELS) is None:
+        return None
+    file = Path(str(resources.files(_MODELS))) / f"{name}{suffix}"
+    return file if file.is_file() else None
 
 
 def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
     """Return the file that a path means: that of a ready-made classifier for its name, the copy of one on the hub, or the path itself.
 
     Raises:
-        RetvecLiteError: for a ready-made classifier that is not installed, a model on the hub that cannot be fetched, another address, or a
-            file of texts.
+        RetvecLiteError: for a ready-made classifier that is not installed, or whose name is misspelt, a model on the hub that cannot be
+            fetched, another address, or a file of texts.
     """
     if is_on_hub(path):
         return fetch(os.fspath(path))
@@ -245,14 +253,17 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
             raise RetvecLiteError(
                 f"{place} holds texts, where a classifier belongs: `retvec-lite train {place} --out trained` makes one from labelled ones."
             )
+        meant = did_you_mean(str(place), PREBUILT + READY)
+        if meant and not place.exists():
+            raise RetvecLiteError(f"There is nothing at {place}.{meant}")
         return place
     name = os.fspath(path)
     if name in READY:
-        if importlib.util.find_spec(_MODELS) is None:
-            raise RetvecLiteError(
-                f"The classifier {name} is in a package of its own. Run: pip install retvec-lite-models"
-            )
-        return Path(str(resources.files(_MODELS))) / f"{name}{suffix}"
+        if found := _in_models(name, suffix):
+            return found
+        raise RetvecLiteError(
+            f"The classifier {name} is in a package of its own, which is missing or too old. Run: pip install --upgrade retvec-lite-models"
+        )
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{name}{suffix}"
 
 

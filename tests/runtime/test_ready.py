@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import Main
 
 import retvec_lite as rl
 from retvec_lite.runtime import artifact
@@ -43,10 +44,45 @@ def test_a_name_without_its_package_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         rl.RetvecLiteError,
-        match=r"^The classifier sentiment is in a package of its own\. Run: pip install retvec-lite-models$",
+        match=r"^The classifier sentiment is in a package .* missing or too old\. Run: pip install --upgrade retvec-lite-models$",
     ):
         rl.load("sentiment")
     assert prebuilt_names() == ("language",)
+
+
+def test_an_earlier_release_of_its_package_says_how_to_get_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / artifact._MODELS
+    package.mkdir()
+    (package / "__init__.py").touch()
+    shutil.copy(MODELS / artifact._MODELS / "support.retvec", package)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, artifact._MODELS, raising=False)
+    assert prebuilt_names() == ("language", "support")
+    with pytest.raises(rl.RetvecLiteError, match=r"too old\. Run: pip install --upgrade retvec-lite-models$"):
+        rl.load("sentiment")
+    sys.modules.pop(artifact._MODELS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["classify", "emotions", "hello"],
+        ["info", "emotions"],
+        ["demo", "emotions"],
+        ["export", "emotions", "--out", "dist"],
+        ["verify", "emotions"],
+        ["evaluate", "emotions", "--data", "starter"],
+    ],
+)
+def test_a_misspelt_name_is_told_by_every_command(
+    command: list[str], tmp_path: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, output, errors = main(*command)
+    assert (code, output) == (2, "")
+    assert errors == "retvec-lite: error: There is nothing at emotions. Did you mean emotion?\n"
 
 
 def test_other_names_are_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,20 @@ def test_it_refuses_wrong_calls_in_a_sentence(project: Path) -> None:
 def test_it_loads_files_from_wherever_they_are_and_says_why_it_cannot(project: Path) -> None:
     """Paths, addresses, answers, blobs and bytes; then pages instead of files, missing, empty and short ones, and wrong options."""
     sources, refused = map(int, run("node", "sources.js", GOLDEN, cwd=project).split())
-    assert (sources, refused) == (17, 43)
+    assert (sources, refused) == (17, 45)
+
+
+@pytest.mark.slow
+def test_it_loads_a_ready_made_classifier_of_the_other_package(packed: Path, tmp_path: Path) -> None:
+    run("npm", "pack", ROOT / "models", "--pack-destination", tmp_path, cwd=tmp_path)
+    install(tmp_path, packed, tmp_path / f"retvec-lite-models-{__version__}.tgz")
+    (tmp_path / "ready.js").write_text(
+        'import { load } from "retvec-lite";\n'
+        'const classifier = await load(import.meta.resolve("retvec-lite-models/sentiment.retvec"));\n'
+        'console.log(classifier.predict("it broke after a week").label);\n',
+        encoding="ascii",
+    )
+    assert run("node", "ready.js", cwd=tmp_path) == "negative\n"
 
 
 @pytest.mark.slow

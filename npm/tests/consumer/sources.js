@@ -87,6 +87,7 @@ for (const [name, source] of Object.entries(sources)) {
 const used = await fetch(`${url}/a.retvec`);
 await used.text();
 const what = "load takes the address or path of a file, a Response, a Blob or bytes, not";
+const ready = "A ready-made classifier is a file of the npm package retvec-lite-models:";
 const moved = new ArrayBuffer(8);
 structuredClone(moved, { transfer: [moved] });
 const cases = [
@@ -100,6 +101,14 @@ const cases = [
   [new Map(), `${what} an object of the class Map.`],
   [load, `${what} a function.`],
   ["missing.retvec", "Cannot load missing.retvec (there is no such file)."],
+  [
+    "sentiment",
+    `Cannot load sentiment (there is no such file). ${ready} import.meta.resolve("retvec-lite-models/sentiment.retvec").`,
+  ],
+  [
+    "retvec-lite-models/spam.retvec",
+    `Cannot load retvec-lite-models/spam.retvec (there is no such file). ${ready} import.meta.resolve("retvec-lite-models/spam.retvec").`,
+  ],
   [folder, `Cannot load ${folder} (it is a folder).`],
   [`${url}/none.retvec`, `Cannot load ${url}/none.retvec (404 Not Found).`],
   [fetch(`${url}/none.retvec`), `Cannot load ${url}/none.retvec (404 Not Found).`],
