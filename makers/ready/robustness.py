@@ -33,8 +33,14 @@ KINDS: Final[Mapping[str, Sequence[str]]] = {
     **{kind: found for kind, ways in GROUPS.items() if (found := [way for way in ways if can_write(way)])},
 }
 """Kind of writing -> its ways."""
-_WAYS: Final[Mapping[str, Write]] = _TYPOS | {
-    way: functools.partial(write_all, name=way) for kind, ways in KINDS.items() if kind not in _TYPOS for way in ways
+_WAYS: Final[Mapping[str, Write]] = {
+    **_TYPOS,
+    **{
+        way: functools.partial(write_all, name=way)
+        for kind, ways in KINDS.items()
+        if kind not in _TYPOS
+        for way in ways
+    },
 }
 """Way of writing -> what writes texts so."""
 FIGURES: Final = {"kept": "", "found": ", {} found", "innocent": ", others called {}"}
