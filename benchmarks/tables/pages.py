@@ -42,6 +42,7 @@ from benchmarks.tables.cells import (
     test_texts_of,
     with_earlier_heads,
 )
+from benchmarks.tables.short import first_steps, ten_texts
 from retvec_lite.files import atomic_write
 
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -187,6 +188,8 @@ SUMMARIES: Final = {
     "side_by_side": side_by_side,
     "robustness_summary": robustness_summary,
     "attack_summary": attack_summary,
+    "first_steps": first_steps,
+    "ten_texts": ten_texts,
 }
 """Table -> what makes it from the folder of all results."""
 

@@ -1,0 +1,64 @@
+"""Two small tables of pages for users, from the results of several commands."""
+
+from pathlib import Path
+from typing import Final
+
+from benchmarks.common import read_results
+from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, SVM
+from benchmarks.tables.cells import figure_of, grouped, markdown_table, shown, test_texts_of
+
+WAYS: Final = {
+    "names": "names",
+    "descriptions": "names and a description",
+    "one text": "one text of each label, names",
+    "one text, descriptions": "one text of each label, descriptions",
+}
+"""What `benchmarks.experiments.names` calls a way to begin -> what the page calls it."""
+SHOTS: Final = (5, 50)
+INTENTS: Final = ("AG News", "Banking77", "CLINC150")
+RIVALS: Final = {
+    DEFAULT_FILE: "default file, below 1 MB",
+    SVM: "SVM, characters",
+    FASTTEXT_LARGE: "fastText",
+    ENCODER: "MiniLM, frozen",
+}
+TIMED: Final = "Banking77"
+
+
+def first_steps(results: Path) -> str:
+    """Return the clean accuracy of what was learned from names, descriptions, and few texts."""
+    named = {(row["data"], row["way"]): row["clean"]["accuracy"] for row in read_results(results / "names")}
+    few = grouped(read_results(results / "few_shot"), ["data", "system", "shots"])
+    lines = [[said, *(_bare(named.get((data, way))) for data in INTENTS)] for way, said in WAYS.items()]
+    for shots in SHOTS:
+        cells = [few.get((data, DEFAULT_FILE, shots), []) for data in INTENTS]
+        figures = [figure_of(rows, 0.0, test_texts_of(rows[0])).accuracy if rows else None for rows in cells]
+        lines.append([f"{shots} texts of each label", *map(_bare, figures)])
+    return markdown_table(["learned from", *INTENTS], lines)
+
+
+def _bare(accuracy: float | None) -> str:
+    return "-" if accuracy is None else f"{accuracy:.2f}".removeprefix("0")
+
+
+def ten_texts(results: Path) -> str:
+    """Return ours beside rivals of any size with ten texts a label, clean and half mistyped, and the seconds of training."""
+    rows = [row for row in read_results(results / "few_shot") if row["shots"] == 10]
+    cells = grouped(rows, ["data", "system"])
+    lines = []
+    for data in INTENTS:
+        own = [cells[data, system] for system in RIVALS]
+        by_rate = [[figure_of(same, rate, test_texts_of(same[0])) for same in own] for rate in (0.0, 0.5)]
+        columns = [
+            [shown(figure, [*figures[:at], *figures[at + 1 :]]) for at, figure in enumerate(figures)]
+            for figures in by_rate
+        ]
+        lines.append([data, *(" / ".join(pair) for pair in zip(*columns, strict=True))])
+    lines.append([f"seconds to train, {TIMED}", *(_seconds(cells[TIMED, system]) for system in RIVALS)])
+    return markdown_table(["clean / half mistyped", *RIVALS.values()], lines)
+
+
+def _seconds(rows: list[dict[str, float]]) -> str:
+    """Return the seconds of training, from the fewest to the most."""
+    least, most = (round(found(row["training_seconds"] for row in rows)) for found in (min, max))
+    return f"{least}" if least == most else f"{least} to {most}"

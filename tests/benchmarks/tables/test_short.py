@@ -1,0 +1,40 @@
+"""The small tables of pages for users: they show what was measured, and bold only what leads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.tables import pages
+from benchmarks.tables.short import INTENTS, RIVALS, first_steps, ten_texts
+
+
+@pytest.mark.parametrize("name", ["first_steps", "ten_texts"])
+def test_it_shows_what_was_measured(name: str) -> None:
+    written = (pages.RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    assert written == pages.SUMMARIES[name](pages.RESULTS), "run python -m benchmarks.tables.pages"
+
+
+def row(data: str, system: str, shots: int, accuracy: float, seconds: float = 2.0) -> dict[str, Any]:
+    measured = {"accuracy": {"0": accuracy, "0.5": accuracy}, "training_seconds": seconds}
+    return {"data": data, "system": system, "shots": shots, "settings": {"test_texts": 3000}, **measured}
+
+
+def test_what_was_not_measured_is_a_dash(tmp_path: Path) -> None:
+    named = [{"data": "Banking77", "way": "names", "clean": {"accuracy": 0.5}}]
+    (tmp_path / "names.json").write_text(json.dumps(named))
+    (tmp_path / "few_shot.json").write_text(json.dumps([row("CLINC150", "default file", 5, 0.25)]))
+    lines = first_steps(tmp_path).splitlines()
+    assert lines[2] == "| names | - | .50 | - |"
+    assert lines[6] == "| 5 texts of each label | - | - | .25 |"
+
+
+def test_only_the_leader_is_bold_and_seconds_are_from_least_to_most(tmp_path: Path) -> None:
+    best = next(iter(RIVALS))
+    rows = [row(data, system, 10, 0.9 if system == best else 0.5) for data in INTENTS for system in RIVALS]
+    rows += [row("Banking77", best, 10, 0.9, seconds=5.0), row("Banking77", best, 20, 0.1)]
+    (tmp_path / "few_shot.json").write_text(json.dumps(rows))
+    lines = ten_texts(tmp_path).splitlines()
+    assert lines[3] == "| Banking77 | **.900** / **.900** | .500 / .500 | .500 / .500 | .500 / .500 |"
+    assert lines[5] == "| seconds to train, Banking77 | 2 to 5 | 2 | 2 | 2 |"
