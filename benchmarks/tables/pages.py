@@ -42,7 +42,7 @@ from benchmarks.tables.cells import (
     test_texts_of,
     with_earlier_heads,
 )
-from benchmarks.tables.short import first_steps, ten_texts
+from benchmarks.tables.short import first_steps, litert, ten_texts
 from retvec_lite.files import atomic_write
 
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -190,6 +190,7 @@ SUMMARIES: Final = {
     "attack_summary": attack_summary,
     "first_steps": first_steps,
     "ten_texts": ten_texts,
+    "litert": litert,
 }
 """Table -> what makes it from the folder of all results."""
 

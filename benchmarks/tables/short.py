@@ -1,4 +1,4 @@
-"""Two small tables of pages for users, from the results of several commands."""
+"""Small tables of pages for users, from the results of several commands."""
 
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,9 @@ RIVALS: Final = {
     ENCODER: "MiniLM, frozen",
 }
 TIMED: Final = "Banking77"
+WORDS: Final = (10, 30, 60, 120)
+UNEXPORTED: Final = "int8-dynamic"
+"""A recipe that is measured, but that nobody can choose."""
 
 
 def first_steps(results: Path) -> str:
@@ -62,3 +65,20 @@ def _seconds(rows: list[dict[str, float]]) -> str:
     """Return the seconds of training, from the fewest to the most."""
     least, most = (round(found(row["training_seconds"] for row in rows)) for found in (min, max))
     return f"{least}" if least == most else f"{least} to {most}"
+
+
+def litert(results: Path) -> str:
+    """Return what the network alone costs on each runtime: microseconds a text on one thread, bytes, start and memory."""
+    steps = {step["step"]: step["rows"] for step in read_results(results / "latency")}
+    lines = []
+    for file in steps["start"]:
+        runtime, name = file["runtime"], file["name"]
+        times = [
+            row["microseconds"]
+            for row in steps[runtime]
+            if row["name"] == f"{name}, classifier" and row["threads"] == 1 and row["words"] in WORDS
+        ]
+        if not name.endswith(UNEXPORTED):
+            cost = [f"{file['bytes'] / 1000:,.0f} kB", f"{file['load_ms']:.1f} ms", f"{file['resident_mb']:.0f} MB"]
+            lines.append([f"{runtime}, {name.split()[-1]}", *(f"{time:.0f}" for time in times), *cost])
+    return markdown_table(["µs a text", *(f"{words} words" for words in WORDS), "file", "load", "memory"], lines)

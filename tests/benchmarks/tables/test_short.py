@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from benchmarks.tables import pages
-from benchmarks.tables.short import INTENTS, RIVALS, first_steps, ten_texts
+from benchmarks.tables.short import INTENTS, RIVALS, WORDS, first_steps, litert, ten_texts
 
 
-@pytest.mark.parametrize("name", ["first_steps", "ten_texts"])
+@pytest.mark.parametrize("name", ["first_steps", "ten_texts", "litert"])
 def test_it_shows_what_was_measured(name: str) -> None:
     written = (pages.RESULTS / f"{name}.md").read_text(encoding="utf-8")
     assert written == pages.SUMMARIES[name](pages.RESULTS), "run python -m benchmarks.tables.pages"
@@ -38,3 +38,20 @@ def test_only_the_leader_is_bold_and_seconds_are_from_least_to_most(tmp_path: Pa
     lines = ten_texts(tmp_path).splitlines()
     assert lines[3] == "| Banking77 | **.900** / **.900** | .500 / .500 | .500 / .500 | .500 / .500 |"
     assert lines[5] == "| seconds to train, Banking77 | 2 to 5 | 2 | 2 | 2 |"
+
+
+def test_a_text_costs_what_one_thread_took(tmp_path: Path) -> None:
+    timed = [
+        {"name": f"pool {recipe}, {kind}", "threads": threads, "words": words, "microseconds": words * threads}
+        for recipe in ("int8", "int8-dynamic")
+        for kind in ("plain", "classifier")
+        for threads in (1, 2)
+        for words in WORDS
+    ]
+    start = [
+        {"runtime": "new", "name": f"pool {recipe}", "bytes": 1_234_567, "load_ms": 7.54, "resident_mb": 59.3}
+        for recipe in ("int8", "int8-dynamic")
+    ]
+    steps = [{"step": "new", "rows": timed}, {"step": "start", "rows": start}]
+    (tmp_path / "latency.json").write_text(json.dumps(steps))
+    assert litert(tmp_path).splitlines()[2:] == ["| new, int8 | 10 | 30 | 60 | 120 | 1,235 kB | 7.5 ms | 59 MB |"]
