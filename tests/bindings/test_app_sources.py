@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -188,21 +189,52 @@ SOURCES = {
     "JavaScript": ("npm/src/*.ts",),
     "Kotlin, Java": ("android/retvec-lite/src/main/kotlin/org/retveclite/*.kt",),
     "Swift": ("swift/RetvecLite/*.swift",),
-    "C": (f"engine/{HEADER}",),
+    "C, C++": (f"engine/{HEADER}",),
     "Go": ("bindings/go/retvec.go",),
     "Rust": ("bindings/rust/src/lib.rs",),
     "C#": ("bindings/csharp/RetvecClassifier.cs",),
-    "Dart": ("bindings/dart/lib/retvec_lite.dart",),
+    "Dart, Flutter": ("bindings/dart/lib/retvec_lite.dart",),
 }
+PASCAL = ("Go", "C#")
+SNAKE = ("Python", "Rust")
+UNLIKE = {"Python": {"predict_all": "predict", "RetvecError": "RetvecLiteError", "code": "RetvecLiteError"}}
+"""What the page says in words: a language -> the name of all others -> its own."""
+
+
+def table_behind(heading: str) -> list[list[str]]:
+    """The rows of the first table behind a line of the page."""
+    (table,) = re.findall(rf"{heading}\n.*?\n\|[-|]+\|\n(.*?)\n\n", read("docs/bindings.md"), re.S)
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
+
+
+def names_in(cells: Iterable[str]) -> list[str]:
+    return [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+
+
+def in_case_of(language: str, name: str) -> str:
+    """A name of all languages as one of them writes it."""
+    if language in SNAKE or name[0].isupper():
+        return name
+    camel = re.sub(r"_(\w)", lambda found: found[1].upper(), name)
+    return camel[0].upper() + camel[1:] if language in PASCAL else camel
+
+
+def test_the_page_has_every_language() -> None:
+    assert [re.sub(r"\[(.*)\]\(.*\)", r"\1", row[0]) for row in table_behind("# In your language")] == list(SOURCES)
 
 
 @pytest.mark.parametrize("language", SOURCES)
-def test_the_table_has_the_names_of_every_language(language: str) -> None:
-    (table,) = re.findall(r"## Names\n\n(.*?)\n\n", read("docs/bindings.md"), re.S)
-    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
-    assert head[1:] == list(SOURCES) and all(len(row) == len(head) for row in rows)
-    names = {name for row in rows for name in re.findall(r"`(\w+)`", row[head.index(language)])}
-    assert len(names) > 10
+def test_the_tables_have_the_names_of_every_language(language: str) -> None:
+    (own,) = [row for row in table_behind("# In your language") if row[0].startswith(f"[{language}]")]
+    calls = table_behind("## Names")
+    if language == "C, C++":
+        shared = names_in(row[1] for row in calls)
+    else:
+        unlike = UNLIKE.get(language, {})
+        shared = [
+            unlike.get(name) or in_case_of(language, name) for row in calls for name in names_in([row[2], row[0]])
+        ]
+    assert len(shared) > 10
     source = "\n".join(file.read_text("utf-8") for place in SOURCES[language] for file in sorted(ROOT.glob(place)))
     code = re.sub(r"//.*|/\*(?s:.*?)\*/|(?m:^ *#.*)", "", source)
-    assert not {name for name in names if not re.search(rf"\b{name}\b", code)}
+    assert not {name for name in [*names_in(own[2:5]), *shared] if not re.search(rf"\b{name}\b", code)}
