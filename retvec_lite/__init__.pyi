@@ -23,6 +23,7 @@ from retvec_lite.scale.batches import BatchClassifier
 from retvec_lite.scale.classify_files import FilesReport, classify_files
 from retvec_lite.searching import Duplicates, Match, duplicates, nearest
 from retvec_lite.signing import make_key
+from retvec_lite.spans import LanguageSpan, detect_spans
 from retvec_lite.suggesting import Suggestion, suggest
 from retvec_lite.updates import Update, check_update
 from retvec_lite.version import __version__
@@ -39,6 +40,7 @@ __all__ = [
     "Explanation",
     "FilesReport",
     "IncompleteExportError",
+    "LanguageSpan",
     "Manifest",
     "Match",
     "Memory",
@@ -55,6 +57,7 @@ __all__ = [
     "classify_files",
     "compare",
     "demo",
+    "detect_spans",
     "duplicates",
     "info",
     "load",

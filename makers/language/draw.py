@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from makers.command import ROOT
-from makers.language.labels import LABELS, UNKNOWN, WEIGHTS
+from makers.language.labels import LABELS, ROMANIZED, UNKNOWN, WEIGHTS
+from makers.language.romanized import spelled
 from makers.language.sources import Source, compose, words_of
 from retvec_lite.data.typos import mistype
 
@@ -27,7 +28,7 @@ _UPPER, _TITLE, _BARE = 0.04, 0.10, 0.05
 _NAMED: Final = 0.04
 """Share of the texts with a site or a product behind them, in every language alike: neither says anything about a language."""
 
-_FLATTEN: Final = 0.9
+_FLATTEN: Final = 0.8
 """Words are drawn by this power of their frequency, or hardly any but the most frequent would be."""
 
 _EVERYDAY: Final = 1000
@@ -91,9 +92,14 @@ def draw(
 def _said(share: float) -> Iterator[tuple[str, str]]:
     """Yield what is said every day, and its language, many times."""
     for line in (Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines():
-        tag, _, texts = line.partition(": ")
-        copies = int(share * _SAID * WEIGHTS.get(tag, 1.0) ** 0.5) if tag in LABELS else 0
-        yield from ((compose(text), tag) for text in texts.split("; ") for _ in range(copies))
+        native, _, found = line.partition(": ")
+        texts = [compose(text) for text in found.split("; ")]
+        for tag in (native, *(tag for tag, language in ROMANIZED.items() if language == native)):
+            copies = int(share * _SAID * WEIGHTS.get(tag, 1.0) ** 0.5) if tag in LABELS else 0
+            if tag in ROMANIZED:
+                yield from ((spelling, tag) for _, spelling in spelled(tag, texts, copies))
+            else:
+                yield from ((text, tag) for text in texts for _ in range(copies))
 
 
 def _of_language(tag: str, source: Source, rng: random.Random, share: float) -> Iterator[str]:

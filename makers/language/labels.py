@@ -31,8 +31,11 @@ OTHERS: Final = tuple(_OTHERS.split())
 
 _SPLIT: Final = {"zh": ("zh-Hans", "zh-Hant"), "sr": ("sr-Cyrl", "sr-Latn")}
 
+ROMANIZED: Final = {"el-Latn": "el", "hi-Latn": "hi", "ja-Latn": "ja", "ru-Latn": "ru"}
+"""Tag -> the language that people also write in Latin letters."""
+
 LABELS: Final = (
-    *sorted({tag for code in TATOEBA.values() for tag in _SPLIT.get(code, (code,))} | set(OTHERS)),
+    *sorted({tag for code in TATOEBA.values() for tag in _SPLIT.get(code, (code,))} | {*OTHERS, *ROMANIZED}),
     UNKNOWN,
 )
 """All labels, in the order of the packaged file."""
@@ -43,6 +46,7 @@ MERGED: Final = {
     "Dari (prs)": ("fa", "one written language"),
     "the Quechuan languages": ("qu", "a macrolanguage, with no more than one text of each"),
     "the Romansh idioms and Rumantsch Grischun": ("rm", "one language"),
+    "Urdu in Latin letters": ("hi-Latn", "in chats, the two are one language"),
     "Bosnian, Croatian and Montenegrin in Cyrillic": ("sr-Cyrl", "words alone do not tell them apart"),
     "both scripts of Azerbaijani, Kurdish, Tatar, Turkmen, Uyghur and Uzbek": (
         "az, ku, tt, tk, ug, uz",

@@ -69,7 +69,7 @@ def measure(file: Path | str, data: Path, *, quick: bool) -> None:
         hits = sum(tag == label for tag, label in zip(tags, labels, strict=True))
         rows.append({"rate": rate, "accuracy": hits / len(tags)})
     header = ["Tatoeba, share of the words mistyped", *(f"{row['rate']:.0%}" for row in rows)]
-    cells = [f"{len(set(tags))} languages, {len(tags):,} sentences", *(_share(row["accuracy"]) for row in rows)]
+    cells = [f"{len(set(tags))} languages, {len(tags):,} sentences", *(share_text(row["accuracy"]) for row in rows)]
     write_results(result_path("language_tatoeba", quick=quick), rows, markdown_table(header, [cells]))
 
 
@@ -139,7 +139,7 @@ def _write_weak(tags: Sequence[str], labels: Sequence[str], *, quick: bool) -> N
         if row["share"] < WEAK:
             others = [pair for pair in answered[row["tag"]].most_common(4) if pair[0] != row["tag"]][:3]
             instead = ", ".join(f"`{other}` {count / row['count']:.0%}" for other, count in others)
-            lines.append([f"`{row['tag']}`", _share(row["share"]), instead])
+            lines.append([f"`{row['tag']}`", share_text(row["share"]), instead])
     strong = sum(row["share"] >= WEAK for row in rows)
     untested = sorted(set(LABELS) - set(answered) - {UNKNOWN})
     table = markdown_table(["weak languages", "right sentences", "answered instead"], lines)
@@ -148,5 +148,6 @@ def _write_weak(tags: Sequence[str], labels: Sequence[str], *, quick: bool) -> N
     write_results(result_path("language_weak", quick=quick), rows, table)
 
 
-def _share(share: float) -> str:
+def share_text(share: float) -> str:
+    """Return a share as tables have it, such as `.912`."""
     return f"{share:.3f}".lstrip("0")

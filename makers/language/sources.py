@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 from benchmarks.common import require_data
 from makers.command import ROOT
 from makers.embedding.words import read_frequency_list
-from makers.language.labels import LABELS, UNKNOWN, list_code, massive_tag, tag_of, udhr_labels
+from makers.language.labels import LABELS, ROMANIZED, UNKNOWN, list_code, massive_tag, tag_of, udhr_labels
+from makers.language.romanized import spelled
 
 HELD_OUT_ARTICLES: Final = frozenset({"6", "12", "18", "24", "30"})
 """Articles of the Declaration of Human Rights that no weight is trained on: all languages say the same in them."""
@@ -28,12 +29,21 @@ _MOST_WORDS: Final = 40_000
 _MOST_MASSIVE: Final = 2_000
 """Training texts of a language that are taken from MASSIVE, about as many as from Tatoeba twice: its commands are alike."""
 
-_MOST_TRANSLATIONS: Final = 4_000
+_MOST_TRANSLATIONS: Final = 8_000
 _LONGEST_TRANSLATION: Final = 100
 """Texts of a language that are taken from the translations, and their code points: the rest are like them."""
 
 _SET_ASIDE: Final = 12
 """One training text in so many is never trained on: settings were chosen by these."""
+
+SPELLED: Final = "spelled"
+"""The source of romanized texts: those of the language, spelled by rules."""
+
+_SPELLINGS: Final = 3
+"""How often each word and sentence of those is spelled."""
+
+_MOST_SPELLED: Final = 20_000
+"""Words of a language that are spelled."""
 
 _SHARED_LISTS: Final = {"hr": "sh", "bs": "sh", "sr-Latn": "sh", "sr-Cyrl": ""}
 """Tag -> its list in wordfreq, where the code says something else; none for an empty one."""
@@ -68,6 +78,7 @@ def compose(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
+@functools.cache
 def read_sources(data: Path) -> dict[str, Source]:
     """Read all sources of training texts, by tag, without the texts of `read_tests`.
 
@@ -79,7 +90,8 @@ def read_sources(data: Path) -> dict[str, Source]:
     for place, tag, text in _sentences(data, "train"):
         if text not in tested:
             sentences[tag][place].append(text)
-    return {tag: _source(data, tag, sentences[tag]) for tag in LABELS if tag != UNKNOWN}
+    found = {tag: _source(data, tag, sentences[tag]) for tag in LABELS if tag not in (UNKNOWN, *ROMANIZED)}
+    return found | {tag: _romanized(tag, found[native]) for tag, native in ROMANIZED.items()}
 
 
 def read_tests(data: Path) -> dict[str, dict[str, list[str]]]:
@@ -179,6 +191,16 @@ def _source(data: Path, tag: str, sentences: Mapping[str, list[str]]) -> Source:
             words[word] += _SHARES[name] * count / total
     places = {**{name: len(found) for name, found in lists.items()}, **{name: len(t) for name, t in sentences.items()}}
     return Source(dict(words), train, places)
+
+
+def _romanized(tag: str, native: Source) -> Source:
+    """Return the words and sentences of a language in Latin letters."""
+    words: dict[str, float] = collections.defaultdict(float)
+    frequent = sorted(native.words, key=lambda word: -native.words[word])[:_MOST_SPELLED]
+    for word, spelling in spelled(tag, frequent, _SPELLINGS):
+        words[spelling] += native.words[word]
+    train = list(dict.fromkeys(spelling for _, spelling in spelled(tag, native.train, _SPELLINGS)))
+    return Source(dict(words), train, {SPELLED: len(train)})
 
 
 def words_of(text: str) -> list[str]:

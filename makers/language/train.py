@@ -25,8 +25,8 @@ from retvec_lite.terminal import watched
 from retvec_lite.windows import describe_reading
 
 ENCODER: Final = EncoderConfig(max_chars=128, max_words=1, letters_only=True)
-RANK: Final = 48
-CODEBOOKS: Final = 6
+RANK: Final = 96
+CODEBOOKS: Final = 8
 LONGEST: Final = 5
 
 FULL: Final = NgramConfig(buckets=PRIME, longest=LONGEST, rank=RANK)
@@ -83,15 +83,16 @@ def drawn_texts(folder: Path, data: Path, share: float, seed: int) -> Drawn:
     return Stage(folder / f"texts{seed}.npz", {"share": share}).once(make, read)
 
 
-def train(folder: Path, data: Path, *, quick: bool) -> TrainedModel:
+def train(folder: Path, data: Path, *, quick: bool, share: float = 1.0) -> TrainedModel:
     """Train the detector and write its files, or go on where an earlier call was interrupted.
 
     Args:
         folder: of the files and of what is done.
         data: of the data sets.
         quick: a hundredth of the texts, read once.
+        share: of the texts of a full run.
     """
-    share, epochs, tune = (0.01, 1.0, 1.0) if quick else (1.0, 2.0, 3.0)
+    share, epochs, tune = (0.01, 1.0, 1.0) if quick else (share, 2.0, 4.0)
 
     def fit_table() -> Arrays:
         drawn = drawn_texts(folder, data, share, 0)

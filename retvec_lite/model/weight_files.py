@@ -37,6 +37,10 @@ _PARTS: Final = {"encoder": dict, "head": dict, "labels": list, "embedding": dic
 """The parts of a classifier's description and their JSON types."""
 
 
+_STORED: Final = {"ngrams/codes": np.uint8, "ngrams/table": np.int8}
+"""Weights that integers of 8 bits may hold."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Embedding:
     """A pre-trained word embedding: `word_length * 21` bits -> dense GELU -> dense GELU -> dense tanh.
@@ -204,7 +208,8 @@ class TrainedModel:
             **({} if self.meaning is None else {"meaning": self.meaning.to_dict()}),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
-        return safetensors_bytes(self.weights, {"classifier": content, "sha256": _checksum(content, self.weights)})
+        metadata = {"classifier": content, "sha256": _checksum(content, self.weights)}
+        return typed_safetensors_bytes({name: _smallest(name, value) for name, value in self.weights.items()}, metadata)
 
 
 def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
@@ -270,6 +275,13 @@ def _exported(path: Path) -> RetvecLiteError:
     return RetvecLiteError(
         f"{path} was exported; this needs the trained classifier. Name the folder that `retvec-lite train` wrote{kept}."
     )
+
+
+def _smallest(name: str, value: Floats) -> npt.NDArray[Any]:
+    """Return weights as they are stored: codes, and tables of integers, in 8 bits; every release reads any type as float32."""
+    with np.errstate(invalid="ignore"):
+        integers = np.asarray(value, _STORED.get(name, np.float32))
+    return integers if np.array_equal(integers, value) else np.asarray(value, np.float32)
 
 
 def _checksum(description: str, weights: Mapping[str, Floats]) -> str:

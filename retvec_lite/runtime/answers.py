@@ -115,11 +115,20 @@ def find_parts(text: str) -> list[tuple[int, int]]:
         >>> [text[start:end] for text in ("wake me up", "weather") for start, end in find_parts(text)]
         ['wake', 'me', 'up', 'we', 'at', 'her']
     """
-    runs = list(_runs(text))
-    whole = [part for script, run in runs for part in _cut(run, LENGTHS[script] if script != _SPACED else len(run))]
-    if len(whole) > _FEW:
-        return whole
-    return [part for script, run in runs for part in _cut(run, LENGTHS[script])]
+    words = find_words(text)
+    return words if len(words) > _FEW else [part for script, run in _runs(text) for part in _cut(run, LENGTHS[script])]
+
+
+def find_words(text: str) -> list[tuple[int, int]]:
+    """Return where the words of a text start and end; a run of a script without spaces is cut, see `find_parts`.
+
+    Example:
+        >>> from retvec_lite.runtime.answers import find_words
+        >>> [text[start:end] for text in ("wake me", "早く起きて") for start, end in find_words(text)]
+        ['wake', 'me', '早', 'く', '起', 'きて']
+    """
+    runs = _runs(text)
+    return [part for script, run in runs for part in _cut(run, LENGTHS[script] if script != _SPACED else len(run))]
 
 
 def leave_out(text: str, start: int, end: int, in_windows: bool = False) -> str:
