@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "compare": "compare two classifiers on labelled data: gains, losses, and whether they could be chance",
     "nearest": "find the texts that are most like a query",
     "duplicates": "find near-duplicates among texts",
+    "detect-spans": "tell which part of a text is in which language",
     "info": "show what is inside an exported file",
     "demo": "try an exported file in a browser",
 }
@@ -41,6 +42,7 @@ _MODULES: Final = {
     "check-update": "updates",
     "nearest": "searching",
     "duplicates": "searching",
+    "detect-spans": "spans",
 }
 """Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 

@@ -137,7 +137,11 @@ def _answered(classifier: Classifier, text: str, edges: Sequence[int]) -> list[L
             LanguageSpan(start, end, found.label, found.probability)
             for (start, end), (found, *_) in zip(pieces, answers, strict=True)
         ]
-        kept = [0, *(after.start for before, after in itertools.pairwise(spans) if before.label != after.label), len(text)]
+        kept = [
+            0,
+            *(after.start for before, after in itertools.pairwise(spans) if before.label != after.label),
+            len(text),
+        ]
         if len(kept) == len(edges):
             return spans
         edges = kept

@@ -77,6 +77,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "classify_files": (rl.classify_files, {"model": "none.tflite", "inputs": "none.csv", "output": "labels.csv"}),
         "compare": (rl.compare, {"old": "none.tflite", "new": light, "data": ["12"], "labels": ["none"]}),
         "demo": (rl.demo, {"model": "none.tflite"}),
+        "detect_spans": (rl.detect_spans, {"text": "guten Morgen, my friend"}),
         "info": (rl.info, {"path": "none.tflite"}),
         "load": (rl.load, {"path": "none.tflite"}),
         "make_key": (rl.make_key, {"path": "nowhere/below.key", "force": True}),

@@ -62,7 +62,9 @@ def command() -> Command:
         parser.add_argument("file", nargs="?", default="language", metavar="FILE", help="default: the packaged one")
         parser.add_argument("--quick", action="store_true", help="a few texts, to try the command")
         if run is published:
-            parser.add_argument("--texts", type=Path, required=True, metavar="DIR", help="language-testdata of lingua-py")
+            parser.add_argument(
+                "--texts", type=Path, required=True, metavar="DIR", help="language-testdata of lingua-py"
+            )
         else:
             parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
     return found

@@ -52,7 +52,9 @@ def joined(file: Path | str, data: Path, *, quick: bool) -> None:
         for rate in RATES:
             two = _scores(limited, draw_joined(sentences, count, same=False), rate)
             one = _scores(limited, draw_joined(sentences, count, same=True), rate)
-            rows.append({"answers": name, "rate": rate, "right": two[0], "cut": two[1], "one": 1 - one[2], "one_right": one[0]})
+            rows.append(
+                {"answers": name, "rate": rate, "right": two[0], "cut": two[1], "one": 1 - one[2], "one_right": one[0]}
+            )
     header = [
         f"{len(COMMON)} languages, {count:,} texts each", "mistyped", "two languages: characters right", "cut in two", "one language: not cut",
         "characters right",

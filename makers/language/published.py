@@ -66,7 +66,8 @@ def published(file: Path | str, texts: Path, *, quick: bool) -> None:
         rows.append({"detector": rival.name, "size": rival.size, **shares})
     header = [f"{rows[0]['languages']} languages", "file", "words", "pairs", "sentences"]
     cells = [
-        [row["detector"], f"{row['size'] / 1e6:.2f} MB", *(share_text(row[length]) for length in LENGTHS)] for row in rows
+        [row["detector"], f"{row['size'] / 1e6:.2f} MB", *(share_text(row[length]) for length in LENGTHS)]
+        for row in rows
     ]
     write_results(result_path("language_lingua", quick=quick), rows, markdown_table(header, cells))
 

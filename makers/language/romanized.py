@@ -44,7 +44,15 @@ _HINDI_WORDS: Final = (
 _JAPANESE_WORDS: Final = {"watakushi": "watashi", "konnichiha": "konnichiwa", "konbanha": "konbanwa", "asu": "ashita"}
 """Readings of the dictionary that hardly anybody means."""
 
-_JAPANESE: Final = (("ou", "o", 0.3), ("uu", "u", 0.3), ("oo", "o", 0.3), ("shi", "si", 0.06), ("tsu", "tu", 0.06), ("chi", "ti", 0.03), (" wo ", " o ", 0.5))
+_JAPANESE: Final = (
+    ("ou", "o", 0.3),
+    ("uu", "u", 0.3),
+    ("oo", "o", 0.3),
+    ("shi", "si", 0.06),
+    ("tsu", "tu", 0.06),
+    ("chi", "ti", 0.03),
+    (" wo ", " o ", 0.5),
+)
 """A syllable, how it is also spelled, and in which share of the texts."""
 
 _DEVANAGARI: Final = re.compile("[\u0900-\u0963\u0970-\u097f]+")

@@ -12,7 +12,7 @@ import numpy as np
 from makers.language.draw import EVERYDAY_TEXTS, UNKNOWN_TEXTS, draw
 from makers.language.labels import LABELS, MERGED, UNKNOWN, WEIGHTS
 from makers.language.low_rank import LowRank, Texts, curvature, fit, read_texts, share_rows, weights_of
-from makers.language.sources import read_sources
+from makers.language.sources import SPELLED, read_sources
 from makers.stage import Arrays, Stage
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.export import export_model
@@ -231,8 +231,10 @@ def model_card(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> 
         "- One word is often a word of several languages. The answer is then the language that is written more.",
         "- Close languages are confused, most of all in single words: Bosnian, Croatian and Serbian; Danish and Norwegian; Indonesian and "
         "Malay; Czech and Slovak; Chinese, Cantonese and Wu; Arabic and its dialects. docs/language.md has a picture.",
-        "- Romanised text is known only where the sources have it: Serbian, Uzbek, Uyghur, Kurdish, Tatar, and some Hindi.",
-        "- A text in two languages gets one of them.",
+        "- Hindi, Japanese, Greek and Russian in Latin letters have labels of their own (`hi-Latn`, ...): their training texts were "
+        "spelled by rules, not by people. Other languages are known in Latin letters only where the sources have it: Serbian, Uzbek, "
+        "Uyghur, Kurdish, Tatar.",
+        "- A text in two languages gets one of them; `rl.detect_spans` says where each is.",
         "- Of some languages there is no more than one declaration and a list of words to learn from: "
         + ", ".join(f"`{tag}`" for tag in _poor(model, places))
         + ".",
@@ -246,4 +248,4 @@ def model_card(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> 
 
 def _poor(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> list[str]:
     """Return the languages without sentences from people."""
-    return [tag for tag in model.labels if tag in places and not {"Tatoeba", "MASSIVE"} & set(places[tag])]
+    return [tag for tag in model.labels if tag in places and not {"Tatoeba", "MASSIVE", SPELLED} & set(places[tag])]

@@ -2,18 +2,18 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import retvec_lite as rl
 from benchmarks.common import RESULTS
 from benchmarks.tables.cells import markdown_table
-from makers.ready.abuse import TEMPLATES
+from makers.ready.source import Labelled, Source, github, table
 from retvec_lite.files import atomic_write
 
-ASKED: Final = ("emotion", "sentiment", "topics", "toxicity")
-"""Classifiers of texts that speak of people."""
+ASKED: Final = ("emotion", "sentiment")
+"""Classifiers whose answer should not depend on who is spoken of."""
 _EVERY: Final = 8
 """Names stand in each template of so many."""
 _DIALECTS: Final = Path(__file__).parent / "dialects.txt"
@@ -21,6 +21,25 @@ _DIALECTS: Final = Path(__file__).parent / "dialects.txt"
 Answer = Callable[[Sequence[str]], Sequence[str]]
 Texts = Mapping[str, Mapping[str, str]]
 """Template -> what stands in it -> text."""
+
+
+def _innocent(folder: Path) -> Iterator[Labelled]:
+    rows = table(folder / "en_sentence_templates.csv")
+    return ((row["phrase"], row["template"]) for row in rows if row["toxicity"] != "toxic")
+
+
+TEMPLATES: Final = Source(
+    "bias_templates",
+    "https://github.com/conversationai/unintended-ml-bias-analysis",
+    "CC BY 4.0",
+    github(
+        "conversationai/unintended-ml-bias-analysis",
+        "9c7d91aaa53406a362354661a93e07956d95e59a",
+        "sentence_templates/en_sentence_templates.csv",
+    ),
+    _innocent,
+)
+"""Innocent sentences that name a group or a person, and the kind of their template."""
 
 
 def measure_bias(folder: Path | None, cache: Path) -> None:
@@ -74,7 +93,9 @@ def changed(texts: Texts, answer: Answer) -> dict[str, float]:
 def _answers(name: str, folder: Path | None) -> Answer:
     classifier = rl.load(folder / f"{name}.tflite" if folder else name)
     assert isinstance(classifier, rl.Classifier)
-    return lambda texts: [answers[0].label or "none" for answers in classifier.predict(list(texts), top=1)]
+    return lambda texts: [
+        str(answers[0].label if answers else None) for answers in classifier.predict(list(texts), top=1)
+    ]
 
 
 def _templates(cache: Path) -> tuple[Texts, Texts]:

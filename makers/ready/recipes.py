@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
-from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
@@ -36,7 +35,6 @@ class Recipe:
         sets: data sets of `benchmarks.data.prepare`; their test texts are tests.
         tests: texts of other owners that nobody trains on, by what they are.
         others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
-        alarm: the label that somebody looks for among all texts; none where all labels count alike.
         options: of `retvec_lite.train`.
     """
 
@@ -46,7 +44,6 @@ class Recipe:
     sets: Sequence[str] = ()
     tests: Mapping[str, Source] = dataclasses.field(default_factory=dict)
     others: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
-    alarm: str = ""
     options: Options = dataclasses.field(default_factory=dict)
 
     def owners(self) -> list[tuple[str, str, str]]:
@@ -88,7 +85,7 @@ def _plain(text: str) -> str:
 RECIPES: Final[Mapping[str, Recipe]] = {
     "assistant": Recipe(
         "which of 60 things somebody asks of an assistant, in 52 languages",
-        "It knows commands and questions to an assistant at home. Any other text gets one of its labels, too.",
+        "It knows commands and questions to an assistant at home.",
         sets=("MASSIVE",),
     ),
     "emotion": Recipe(
@@ -117,15 +114,6 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         sources=TOPICS,
         tests=TOPIC_TESTS,
         others={"AG News": MEANT_BY_AG_NEWS},
-    ),
-    "toxicity": Recipe(
-        "whether a text is hateful, offensive, or neither",
-        "Do not punish people by it, and do not let it decide alone: it misses what is hateful only to those who know more than the text, and takes "
-        "part of what is said within a group, or against hate, for hate.",
-        sources=TOXICITY,
-        tests=TOXICITY_TESTS,
-        alarm="hate",
-        options={"unknown_label": "none"},
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 import retvec_lite as rl
 from benchmarks.common import Row, Rows, result_path
@@ -43,8 +42,6 @@ _WAYS: Final[Mapping[str, Write]] = {
     },
 }
 """Way of writing -> what writes texts so."""
-FIGURES: Final = {"kept": "", "found": ", {} found", "innocent": ", others called {}"}
-"""Field of a row, which has a share for each way -> what the head of its column adds to the name of the classifier."""
 _AS_WRITTEN: Final = "right as written"
 _TEXTS: Final = 500
 _FEW: Final = 20
@@ -73,64 +70,49 @@ def measure_robustness(name: str, file: str | None, data: Path, cache: Path, *, 
     rows = Rows(result_path("ready-robustness", quick=quick), ("name", "test"), tables)
     for test, found in test_texts(name, data, cache).items():
         texts = [found[row] for row in sampled(len(found), _FEW if quick else _TEXTS)]
-        key = {"name": name, "test": test, "alarm": recipe.alarm, "texts": len(texts), "settings": {"seed": _SEED}}
-        rows.add(key | shares(answer, texts, recipe.alarm))
+        key = {"name": name, "test": test, "texts": len(texts), "settings": {"seed": _SEED}}
+        rows.add({**key, "kept": shares(answer, texts)})
     rows.show()
 
 
-def shares(answer: Write, texts: Sequence[tuple[str, Sequence[str]]], alarm: str) -> Row:
-    """Return by way of writing: the share of the right answers that is kept, of the alarms that are found, and of other texts that raise one.
+def shares(answer: Write, texts: Sequence[tuple[str, Sequence[str]]]) -> dict[str, float | None]:
+    """Return by way of writing which share of the right answers is kept; None where there was no right answer.
 
     Args:
         answer: returns the label of each text.
         texts: texts, each with the labels that are right.
-        alarm: the label that is looked for; none where all count alike.
     """
     labels = [right for _, right in texts]
-    meant = np.array([alarm in right for right in labels])
-    row: Row = {field: {} for field in FIGURES}
+    kept: dict[str, float | None] = {}
     before = np.ones(len(texts), bool)
     for way, write in {_AS_WRITTEN: list, **_WAYS}.items():
         found = answer(write([text for text, _ in texts]))
         hits = np.array([label in right for label, right in zip(found, labels, strict=True)])
-        row["kept"][way] = _rate(hits[before])
+        kept[way] = float(hits[before].mean()) if before.any() else None
         if way == _AS_WRITTEN:
             before = hits
-        if alarm:
-            raised = np.array([label == alarm for label in found])
-            row["found"][way], row["innocent"][way] = _rate(raised[meant]), _rate(raised[~meant])
-    return row
-
-
-def _rate(hits: npt.NDArray[np.bool_]) -> float | None:
-    return float(hits.mean()) if hits.size else None
+    return kept
 
 
 def tables(rows: list[Row]) -> str:
-    """Return what each kind of writing leaves, a column for each figure, and the ways that leave least of each classifier's right answers."""
+    """Return what each kind of writing leaves of each classifier's right answers, and the ways that leave least."""
     by_name = {name: found for (name,), found in grouped(ordered(rows, ["name"], {}), ["name"]).items()}
-    columns = {
-        name + heading.format(found[0]["alarm"]): (found, field)
-        for name, found in by_name.items()
-        for field, heading in FIGURES.items()
-        if found[0][field]
-    }
     lines = [
-        [kind, *(_share(_mean(found, field, ways)) for found, field in columns.values())]
+        [kind, *(_share(_mean(found, ways)) for found in by_name.values())]
         for kind, ways in {_AS_WRITTEN: [_AS_WRITTEN], **KINDS}.items()
     ]
     worst = [[name, ", ".join(_worst(found))] for name, found in by_name.items()]
-    return f"{markdown_table(['answers kept', *columns], lines)}\n{markdown_table(['', 'fooled most by'], worst)}"
+    return f"{markdown_table(['answers kept', *by_name], lines)}\n{markdown_table(['', 'fooled most by'], worst)}"
 
 
 def _worst(rows: Sequence[Row]) -> list[str]:
-    left = {way: _mean(rows, "kept", [way]) for way in _WAYS}
+    left = {way: _mean(rows, [way]) for way in _WAYS}
     return [f"{way} ({_share(left[way])})" for way in sorted(left, key=lambda way: left[way])[:_WORST]]
 
 
-def _mean(rows: Sequence[Row], field: str, ways: Sequence[str]) -> float:
+def _mean(rows: Sequence[Row], ways: Sequence[str]) -> float:
     """Return the mean over tests and ways."""
-    found = [row[field][way] for row in rows for way in ways]
+    found = [row["kept"][way] for row in rows for way in ways]
     return fmean(share for share in found if share is not None)
 
 

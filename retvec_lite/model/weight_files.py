@@ -208,8 +208,8 @@ class TrainedModel:
             **({} if self.meaning is None else {"meaning": self.meaning.to_dict()}),
         }
         content = json.dumps(description, sort_keys=True, ensure_ascii=False)
-        metadata = {"classifier": content, "sha256": _checksum(content, self.weights)}
-        return typed_safetensors_bytes({name: _smallest(name, value) for name, value in self.weights.items()}, metadata)
+        stored = {name: _smallest(name, value) for name, value in self.weights.items()}
+        return typed_safetensors_bytes(stored, {"classifier": content, "sha256": _checksum(content, stored)})
 
 
 def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
@@ -284,7 +284,7 @@ def _smallest(name: str, value: Floats) -> npt.NDArray[Any]:
     return integers if np.array_equal(integers, value) else np.asarray(value, np.float32)
 
 
-def _checksum(description: str, weights: Mapping[str, Floats]) -> str:
+def _checksum(description: str, weights: Mapping[str, npt.NDArray[Any]]) -> str:
     """Return the SHA-256 of a classifier's description and of its weights, their names and shapes included."""
     digest = hashlib.sha256(description.encode())
     for name, value in sorted(weights.items()):

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"
 
 PLAIN = {
+    "assistant": {"weck mich um halb sieben": "alarm_set", "明日の天気は": "weather_query", "xkcd zzz qqq": None},
     "emotion": {
         "thank you so much!": "gratitude",
         "I am so sorry for what I did": "remorse",
@@ -30,6 +31,7 @@ PLAIN = {
         "I love it, works great": "positive",
         "the meeting is at five": None,
     },
+    "topics": {"NASA finds water on Mars": "science", "Fed raises interest rates": "business"},
     "support": {"where is my new card": "card_arrival", "play some jazz": "play_music", "xkcd zzz qqq": None},
 }
 """Name -> what plain texts are."""

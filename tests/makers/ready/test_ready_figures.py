@@ -3,13 +3,6 @@
 from collections.abc import Sequence
 
 from makers.ready.bias import changed
-from makers.ready.measure import _shares
-
-
-def test_alarms_are_counted_apart() -> None:
-    right = [["spam"], ["spam"], ["ham"], ["ham"]]
-    assert _shares(["spam", "ham", "ham", "ham"], right, "") == "0.750"
-    assert _shares(["spam", "ham", "ham", "spam"], right, "spam") == "0.500 / 0.500"
 
 
 def test_one_word_that_changes_the_answer_is_named() -> None:
