@@ -78,9 +78,9 @@ def detect_spans(
     """
     (text,) = require_strings([text])
     if not isinstance(classifier, Classifier):
+        chosen = None if languages is None else tuple(languages)
         # Those of a caller may change on the disk.
-        fetch = _packaged if classifier == "language" else _loaded
-        classifier = fetch(classifier, None if languages is None else tuple(languages))
+        classifier = _packaged(chosen) if classifier == "language" else load(classifier, languages=chosen)
     elif languages is not None:
         raise RetvecLiteError("languages is for a classifier that is loaded here: pass it to load.")
     if classifier.decision.multi_label:
@@ -92,11 +92,9 @@ def detect_spans(
     return _answered(classifier, text, [0, *(words[place][0] for place in changes), len(text)])
 
 
-def _loaded(classifier: str | os.PathLike[str], languages: tuple[str, ...] | None) -> Classifier:
-    return load(classifier, languages=languages)
-
-
-_packaged = functools.lru_cache(maxsize=8)(_loaded)
+@functools.lru_cache(maxsize=8)
+def _packaged(languages: tuple[str, ...] | None) -> Classifier:
+    return load("language", languages=languages)
 
 
 def _changes(classifier: Classifier, words: Sequence[str]) -> list[int]:

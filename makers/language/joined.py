@@ -88,7 +88,7 @@ def right_characters(text: Joined, spans: Sequence[rl.LanguageSpan]) -> float:
 
 def _scores(detector: rl.Classifier, texts: Sequence[Joined], rate: float) -> tuple[float, float, float]:
     """Return the mean share of right characters, and the shares of the texts with two spans, and with several."""
-    firsts, seconds = (mistyped([text[part] for text in texts], rate) for part in (0, 1))
+    firsts, seconds = mistyped([text.first for text in texts], rate), mistyped([text.second for text in texts], rate)
     right, counts = [], []
     for text, first, second in zip(texts, firsts, seconds, strict=True):
         spans = rl.detect_spans(f"{first} {second}", detector)

@@ -62,7 +62,11 @@ def published(file: Path | str, texts: Path, *, quick: bool) -> None:
 
         rows.append({"detector": name, "size": locate(file).stat().st_size, **_shares(texts, known, answers, quick)})
     for rival in rivals:
-        shares = _shares(texts, known, lambda found, rival=rival: [rival.answer(text) for text in found], quick)
+
+        def theirs(found: Sequence[str], rival: Rival = rival) -> list[str]:
+            return [rival.answer(text) for text in found]
+
+        shares = _shares(texts, known, theirs, quick)
         rows.append({"detector": rival.name, "size": rival.size, **shares})
     header = [f"{rows[0]['languages']} languages", "file", "words", "pairs", "sentences"]
     cells = [
