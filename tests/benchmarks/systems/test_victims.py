@@ -14,6 +14,7 @@ from benchmarks.systems.names import BAYES, DEFAULT_FILE, LINEAR, NETWORK, SVM, 
 from benchmarks.systems.networks import Plan
 from benchmarks.systems.trained import Trained, fingerprint, from_scikit_learn
 from benchmarks.systems.whole import WITHOUT_HEAD, build_victim, chosen_before, training_file, victim_settings
+from retvec_lite.decision import Decision
 
 TOPICS = {"food": ("bread", "cheese", "soup", "salad"), "play": ("guitar", "singer", "concert", "album")}
 THREE = {**TOPICS, "work": ("office", "meeting", "boss", "salary")}
@@ -120,6 +121,7 @@ def test_the_default_file_is_trained_once_for_the_same_texts(
         """Stands for a trained classifier, and for the exported file."""
 
         labels = corpus.training.classes
+        decision = Decision()
 
         def save(self, folder: Path, *, force: bool) -> None:
             folder.mkdir(parents=True)
