@@ -22,8 +22,8 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.answers import find_words
 
 _SWITCH: Final = 8.0
-"""What a change of the language costs, as a natural logarithm. Two joined sentences of validation chose it: at 4, one text in ten of a single
-language is cut, at 8 one in 200, and at 10 more changes are missed."""
+"""What a change of the language costs, as a natural logarithm. Joined sentences of validation chose it, with an earlier detector: at 4, one text in
+ten of a single language is cut, and 8 and 10 hardly differ. docs/language.md says how often 8 cuts such a text."""
 
 _LEAST: Final = 1e-7
 """A smaller probability counts as this."""
