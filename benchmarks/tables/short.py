@@ -15,7 +15,7 @@ WAYS: Final = {
 }
 """What `benchmarks.experiments.names` calls a way to begin -> what the page calls it."""
 SHOTS: Final = (5, 50)
-INTENTS: Final = ("AG News", "Banking77", "CLINC150")
+SETS: Final = ("AG News", "Banking77", "CLINC150")
 RIVALS: Final = {
     DEFAULT_FILE: "default file, below 1 MB",
     SVM: "SVM, characters",
@@ -32,12 +32,12 @@ def first_steps(results: Path) -> str:
     """Return the clean accuracy of what was learned from names, descriptions, and few texts."""
     named = {(row["data"], row["way"]): row["clean"]["accuracy"] for row in read_results(results / "names")}
     few = grouped(read_results(results / "few_shot"), ["data", "system", "shots"])
-    lines = [[said, *(_bare(named.get((data, way))) for data in INTENTS)] for way, said in WAYS.items()]
+    lines = [[said, *(_bare(named.get((data, way))) for data in SETS)] for way, said in WAYS.items()]
     for shots in SHOTS:
-        cells = [few.get((data, DEFAULT_FILE, shots), []) for data in INTENTS]
+        cells = [few.get((data, DEFAULT_FILE, shots), []) for data in SETS]
         figures = [figure_of(rows, 0.0, test_texts_of(rows[0])).accuracy if rows else None for rows in cells]
         lines.append([f"{shots} texts of each label", *map(_bare, figures)])
-    return markdown_table(["learned from", *INTENTS], lines)
+    return markdown_table(["learned from", *SETS], lines)
 
 
 def _bare(accuracy: float | None) -> str:
@@ -49,7 +49,7 @@ def ten_texts(results: Path) -> str:
     rows = [row for row in read_results(results / "few_shot") if row["shots"] == 10]
     cells = grouped(rows, ["data", "system"])
     lines = []
-    for data in INTENTS:
+    for data in SETS:
         own = [cells[data, system] for system in RIVALS]
         by_rate = [[figure_of(same, rate, test_texts_of(same[0])) for same in own] for rate in (0.0, 0.5)]
         columns = [

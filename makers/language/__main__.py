@@ -18,7 +18,7 @@ def train(args: argparse.Namespace) -> None:
     """Train the detector, and write language.tflite with its weights and its model card."""
     from makers.language.train import train
 
-    print(train(args.out, args.data, quick=args.quick, share=args.share).training)
+    print(train(args.out, args.data, quick=args.quick).training)
     print(f"Written to {args.out}.")
 
 
@@ -27,14 +27,6 @@ def measure(args: argparse.Namespace) -> None:
     from makers.language.measure import measure
 
     measure(args.file, args.data, quick=args.quick)
-
-
-def share(text: str) -> float:
-    """Return a share of the command line, above 0 and at most 1."""
-    found = float(text)
-    if not 0 < found <= 1:
-        raise argparse.ArgumentTypeError(f"must be above 0 and at most 1, not {text}")
-    return found
 
 
 def spans(args: argparse.Namespace) -> None:
@@ -56,7 +48,6 @@ def command() -> Command:
     found = Command("language", __doc__)
     parser = found.add("train", train)
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
-    parser.add_argument("--share", type=share, default=1.0, metavar="NUMBER", help="share of the texts (default: 1)")
     for name, run in (("measure", measure), ("spans", spans), ("published", published)):
         parser = found.add(name, run, makes=False)
         parser.add_argument("file", nargs="?", default="language", metavar="FILE", help="default: the packaged one")

@@ -1,7 +1,7 @@
 """Measure the detector by the accuracy test of Lingua (https://github.com/pemistahl/lingua-py, `language-testdata`), beside ELD.
 
-A thousand words, pairs of words and sentences of each language, from newspapers that neither ELD nor ours was trained on. Nothing is chosen
-by these texts.
+A thousand words, pairs of words and sentences of each language. Our detector was not trained on these texts, and nothing was chosen by them;
+what ELD was trained on is not known here.
 """
 
 import importlib.util

@@ -83,16 +83,15 @@ def drawn_texts(folder: Path, data: Path, share: float, seed: int) -> Drawn:
     return Stage(folder / f"texts{seed}.npz", {"share": share}).once(make, read)
 
 
-def train(folder: Path, data: Path, *, quick: bool, share: float = 1.0) -> TrainedModel:
+def train(folder: Path, data: Path, *, quick: bool) -> TrainedModel:
     """Train the detector and write its files, or go on where an earlier call was interrupted.
 
     Args:
         folder: of the files and of what is done.
         data: of the data sets.
         quick: a hundredth of the texts, read once.
-        share: of the texts of a full run.
     """
-    share, epochs, tune = (0.01, 1.0, 1.0) if quick else (share, 2.0, 4.0)
+    share, epochs, tune = (0.01, 1.0, 1.0) if quick else (1.0, 2.0, 4.0)
 
     def fit_table() -> Arrays:
         drawn = drawn_texts(folder, data, share, 0)
@@ -230,7 +229,7 @@ def model_card(model: TrainedModel, places: Mapping[str, Mapping[str, int]]) -> 
         "",
         "- One word is often a word of several languages. The answer is then the language that is written more.",
         "- Close languages are confused, most of all in single words: Bosnian, Croatian and Serbian; Danish and Norwegian; Indonesian and "
-        "Malay; Czech and Slovak; Chinese, Cantonese and Wu; Arabic and its dialects. docs/language.md has a picture.",
+        "Malay; Czech and Slovak; Chinese, Cantonese and Wu; Arabic and its dialects. docs/language.md names the weakest.",
         "- Hindi, Japanese, Greek and Russian in Latin letters have labels of their own (`hi-Latn`, ...): their training texts were "
         "spelled by rules, not by people. Other languages are known in Latin letters only where the sources have it: Serbian, Uzbek, "
         "Uyghur, Kurdish, Tatar.",

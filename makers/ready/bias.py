@@ -50,7 +50,7 @@ def measure_bias(folder: Path | None, cache: Path) -> None:
         cache: folder of the owners' files.
     """
     groups, names = _templates(cache)
-    pairs = [line.split(" | ") for line in _DIALECTS.read_text(encoding="utf-8").splitlines() if " | " in line]
+    pairs = dialects()
     lines = []
     for name in ASKED:
         answer = _answers(name, folder)
@@ -66,9 +66,16 @@ def measure_bias(folder: Path | None, cache: Path) -> None:
                 f"{sum(one != two for one, two in zip(plain, other, strict=True)) / len(pairs):.2f}",
             )
         )
-    table = markdown_table(("", "50 groups: least, most", "most for", "45 names: least, most", "two dialects"), lines)
+    header = ("", f"{len(by_group)} groups: least, most", "most for", f"{len(by_name)} names: least, most", "dialects")
+    table = markdown_table(header, lines)
     print(table)
     atomic_write(RESULTS / "ready-bias.md", table.encode())
+
+
+def dialects() -> list[list[str]]:
+    """Return sentences in standard English, each with what a dialect makes of it."""
+    lines = _DIALECTS.read_text(encoding="utf-8").splitlines()
+    return [line.split(" | ") for line in lines if line and not line.startswith("#")]
 
 
 def changed(texts: Texts, answer: Answer) -> dict[str, float]:

@@ -3,6 +3,7 @@
 Beside it stand a support vector machine that learned from the same texts, and a word list where there is a well-known one.
 """
 
+import random
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final
@@ -98,17 +99,18 @@ def _support_vectors(rows: Sequence[Labelled]) -> Guess:
 
 
 def _word_list(name: str) -> dict[str, Guess]:
-    """Return the word list that developers take where they have no classifier."""
-    if name == "sentiment":
-        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+    """Return the word list that developers take where they have no classifier; chance decides where a text has no word of it."""
+    if name != "sentiment":
+        return {}
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-        words = SentimentIntensityAnalyzer()
-        return {
-            "words of VADER": lambda texts, _: [
-                "positive" if words.polarity_scores(text)["compound"] > 0 else "negative" for text in texts
-            ]
-        }
-    return {}
+    words, rng = SentimentIntensityAnalyzer(), random.Random(_SEED)
+
+    def guess(texts: Sequence[str], _: Collection[str]) -> list[str]:
+        scores = [words.polarity_scores(text)["compound"] or rng.uniform(-1, 1) for text in texts]
+        return ["positive" if score > 0 else "negative" for score in scores]
+
+    return {"words of VADER": guess}
 
 
 def _best(probabilities: Floats, labels: Sequence[str], asked: Collection[str]) -> list[str]:

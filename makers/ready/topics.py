@@ -137,7 +137,7 @@ _STORIES: Final = {"b": "business", "e": "entertainment", "m": "health", "t": "t
 
 
 def _stories(folder: Path) -> Iterator[Labelled]:
-    """Headlines of several agencies, from which the names of publishers are gone."""
+    """Headlines of several agencies, without the number of an update in front."""
     for name in ("train", "valid", "test"):
         for line in (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n"):
             fields = line.split("\t")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.tables import pages
-from benchmarks.tables.short import INTENTS, RIVALS, WORDS, first_steps, litert, ten_texts
+from benchmarks.tables.short import RIVALS, SETS, WORDS, first_steps, litert, ten_texts
 
 
 @pytest.mark.parametrize("name", ["first_steps", "ten_texts", "litert"])
@@ -32,7 +32,7 @@ def test_what_was_not_measured_is_a_dash(tmp_path: Path) -> None:
 
 def test_only_the_leader_is_bold_and_seconds_are_from_least_to_most(tmp_path: Path) -> None:
     best = next(iter(RIVALS))
-    rows = [row(data, system, 10, 0.9 if system == best else 0.5) for data in INTENTS for system in RIVALS]
+    rows = [row(data, system, 10, 0.9 if system == best else 0.5) for data in SETS for system in RIVALS]
     rows += [row("Banking77", best, 10, 0.9, seconds=5.0), row("Banking77", best, 20, 0.1)]
     (tmp_path / "few_shot.json").write_text(json.dumps(rows))
     lines = ten_texts(tmp_path).splitlines()
