@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
+from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
+from makers.ready.messages import SPAM, SPAM_TESTS
 from makers.ready.source import Labelled, Source
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 
@@ -19,6 +21,7 @@ _PREPARED: Final = {
     "Banking77": ("https://github.com/PolyAI-LDN/task-specific-datasets", "CC BY 4.0"),
     "CLINC150": ("https://github.com/clinc/oos-eval", "CC BY 3.0"),
     "MASSIVE": ("https://github.com/alexa/massive", "CC BY 4.0"),
+    "SMS spam": ("https://archive.ics.uci.edu/dataset/228/sms+spam+collection", "CC BY 4.0"),
 }
 """Data sets that `benchmarks.data.prepare` makes: page and licence."""
 _SEED: Final = 1
@@ -36,6 +39,7 @@ class Recipe:
         tests: texts of other owners that nobody trains on, by what they are.
         others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
         options: of `retvec_lite.train`.
+        alarm: the label that matters, where one raises an alarm.
     """
 
     about: str
@@ -45,6 +49,7 @@ class Recipe:
     tests: Mapping[str, Source] = dataclasses.field(default_factory=dict)
     others: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     options: Options = dataclasses.field(default_factory=dict)
+    alarm: str = ""
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
@@ -102,6 +107,14 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         tests=OPINION_TESTS,
         options={"unknown_label": "neutral"},
     ),
+    "spam": Recipe(
+        "whether a message, a mail or a comment is spam",
+        "Do not delete what it calls spam: it misses new kinds, and calls some messages of companies spam.",
+        sources=SPAM,
+        sets=("SMS spam",),
+        tests=SPAM_TESTS,
+        alarm="spam",
+    ),
     "support": Recipe(
         "which of 227 things somebody asks of a bank or an assistant, or none",
         "It knows the intents of two data sets, in English. Train your own on what your users ask.",
@@ -114,6 +127,15 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         sources=TOPICS,
         tests=TOPIC_TESTS,
         others={"AG News": MEANT_BY_AG_NEWS},
+    ),
+    "toxicity": Recipe(
+        "whether a text is hateful, offensive, or neither",
+        "Do not punish people by it, and do not let it decide alone: it misses what is hateful only to those who know more than the text, and takes "
+        "part of what is said within a group, or against hate, for hate.",
+        sources=TOXICITY,
+        tests=TOXICITY_TESTS,
+        options={"unknown_label": "none"},
+        alarm="hate",
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

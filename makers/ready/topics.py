@@ -96,13 +96,16 @@ _GROUPS: Final[Mapping[str, str]] = {
 """What the name of a newsgroup begins with -> its topic; the first that fits."""
 
 
-def _headlines(folder: Path) -> Iterator[Labelled]:
-    """Headlines of a newspaper, in lower case, with signs cut off words."""
-    for line in (folder / "huffpost.json").read_text(encoding="utf-8").split("\n"):
+def headlines(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield headlines of a newspaper, in lower case, and their categories."""
+    for line in (folder / HEADLINES[0].rpartition("/")[2]).read_text(encoding="utf-8").split("\n"):
         row: dict[str, Any] = json.loads(line or "{}")
-        topic = _MEANT.get(_NUMBERED[row["label"]]) if row else None
-        if topic:
-            yield joined(re.sub(r"(\w) ' (s|t|re|ve|ll|m|d)\b", r"\1'\2", row["raw"])), topic
+        if row:
+            yield joined(re.sub(r"(\w) ' (s|t|re|ve|ll|m|d)\b", r"\1'\2", row["raw"])), _NUMBERED[row["label"]]
+
+
+def _by_topic(folder: Path) -> Iterator[Labelled]:
+    return ((text, _MEANT[category]) for text, category in headlines(folder) if category in _MEANT)
 
 
 def _posts(split: str) -> Reader:
@@ -145,15 +148,19 @@ def _stories(folder: Path) -> Iterator[Labelled]:
                 yield re.sub(r"^UPDATE \d+-", "", fields[1]), _STORIES[fields[4]]
 
 
+HEADLINES: Final = github(
+    "ws-jiang/MetaPrompter_public", "dea17d573a5eb4f31b3366ba1fe88b1beb865c50", "data/huffpost.json"
+)
+HEADLINES_PAGE: Final = "https://www.kaggle.com/datasets/rmisra/news-category-dataset"
 _NEWSGROUPS: Final = ("http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",)
 _PAGE: Final = "https://archive.ics.uci.edu/dataset/113/twenty+newsgroups"
 TOPICS: Final = (
     Source(
         "huffpost",
-        "https://www.kaggle.com/datasets/rmisra/news-category-dataset",
+        HEADLINES_PAGE,
         "CC BY 4.0",
-        github("ws-jiang/MetaPrompter_public", "dea17d573a5eb4f31b3366ba1fe88b1beb865c50", "data/huffpost.json"),
-        _headlines,
+        HEADLINES,
+        _by_topic,
     ),
     Source("newsgroups", _PAGE, "CC BY 4.0", _NEWSGROUPS, _posts("train")),
     Source(

@@ -1,0 +1,34 @@
+"""Sentences of our own that are drawn from frames."""
+
+import random
+import re
+
+import pytest
+
+from makers.ready.statements import draw, fill, read
+
+LABELS = {"groups": ["hate", "none", "offensive"], "messages": ["spam", "ham"]}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_every_frame_is_filled_and_a_seed_draws_the_same(name: str) -> None:
+    lists, frames = read(name)
+    assert list(frames) == LABELS[name]
+    for frame in (frame for own in frames.values() for frame in own):
+        assert not re.search("[{}]", fill(frame, lists, random.Random(1)))
+    counts = {label: 20 + place for place, label in enumerate(frames)}
+    drawn = list(draw(name, counts, 3))
+    assert drawn == list(draw(name, counts, 3)) != list(draw(name, counts, 4))
+    assert {label: sum(one == label for _, one in drawn) for label in counts} == counts
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_no_frame_stands_for_two_labels(name: str) -> None:
+    _, frames = read(name)
+    everything = [frame for own in frames.values() for frame in set(own)]
+    assert len(everything) == len(set(everything))
+
+
+def test_a_vowel_takes_another_article() -> None:
+    lists = {"kind": ["old"], "job": ["cook"]}
+    assert fill("a {kind} {job}, a {job}, A {kind} tea", lists, random.Random(1)) == "an old cook, a cook, An old tea"
