@@ -64,7 +64,7 @@ def main(folder: str) -> int:
         best = light.predict(text, top=1)[0]
         print(f"  {best.label:<14}{best.probability:5.2f}  {text}")
     print(
-        f"In README, .retvec files are for JavaScript, C, Go, Rust, Android, Swift and Python with NumPy alone, .tflite files for "
+        f"README.md says how to use each file: .retvec files are for JavaScript, C, Go, Rust, Android, Swift and Python with NumPy alone, .tflite files for "
         f"LiteRT on any device, .mlpackage files for Core ML, .onnx files for ONNX Runtime.\n"
         f"How each file was verified: {dist}/README.md\n"
         f"Verify them once more:      retvec-lite verify {dist}\n"
