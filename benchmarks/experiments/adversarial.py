@@ -115,7 +115,10 @@ def _attack_table(rows: list[Row]) -> str:
 
 
 def attack_summary(results: Path) -> str:
-    """Return the share of attacks that succeed: on the SVM where probabilities are seen, and on the default file by what is seen."""
+    """Return the share of attacks that succeed: on the SVM where probabilities are seen, and on the default file by what is seen.
+
+    Kinds of an attack that all succeed alike share a line.
+    """
     rows = in_order(read_results(results / "adversarial"))
     sets = [name for name in FULL.sets if any(row["data"] == name for row in rows)]
 
@@ -130,7 +133,11 @@ def attack_summary(results: Path) -> str:
     measured = [name for name in ATTACKS if any(row["attack"] == name for row in rows)]
     columns = [(SVM, SHOWN[0]), *((DEFAULT_FILE, shown) for shown in SEEN)]
     header = [f"attacks that succeed ({' / '.join(sets)})", *(f"{system}: {shown}" for system, shown in columns)]
-    return markdown_table(header, [[name, *(line(name, *column) for column in columns)] for name in measured])
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for name in measured:
+        kinds.setdefault((name.partition(",")[0], *(line(name, *column) for column in columns)), []).append(name)
+    titles = [names[0] if len(names) == 1 else f"{attack}, {len(names)} kinds" for (attack, *_), names in kinds.items()]
+    return markdown_table(header, [[title, *cells] for title, (_, *cells) in zip(titles, kinds, strict=True)])
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

@@ -63,3 +63,13 @@ def test_a_set_without_others_has_dashes_and_seeds_are_averaged(results: Path) -
     assert cells(results, few_shot=[row("default file", 0.5, bytes=1)])[2:] == ["-", "-"]
     seeds = [row("BPE", value, bytes=1, head="cnn") | {"seed": seed} for seed, value in enumerate((0.4, 0.6))]
     assert cells(results, few_shot=[row("default file", 0.3, bytes=1)], comparison=seeds)[2].startswith("**.500**")
+
+
+def test_others_stand_once_where_ours_has_two_rows(results: Path) -> None:
+    ours = [row(system, 0.5, bytes=1, data="CLINC150") for system in (pages.DEFAULT_FILE, pages.NONE_OF_THESE)]
+    cells(results, few_shot=ours, comparison=[row("BPE", 0.4, bytes=1, head="cnn", data="CLINC150")])
+    first, second = products(results).splitlines()[2:]
+    assert "BPE" in first and first.count(pages.AS_ABOVE) == 0
+    assert "BPE" not in second and second.count(pages.AS_ABOVE) == 2
+    cells(results, few_shot=ours[1:])
+    assert pages.AS_ABOVE not in products(results)
