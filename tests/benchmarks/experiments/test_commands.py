@@ -134,3 +134,17 @@ def test_without_textattack_attacks_say_how_to_install_it(data: Path, monkeypatc
     monkeypatch.setattr(attacks.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SystemExit, match=r"textattack.*benchmarks/README\.md"):
         adversarial.main(arguments(data))
+
+
+def test_kinds_of_an_attack_that_succeed_alike_share_a_line(tmp_path: Path) -> None:
+    shown = {"shown": adversarial.SHOWN[0], "system": SVM, "head": "whole", "seed": 0, "data": "SMS spam"}
+    kinds = [name for name in adversarial.ATTACKS if name.startswith("Bad Characters")]
+    rates = {"Pruthi": 0.3, **dict.fromkeys(kinds, 0.0)}
+    rows = [{**shown, "attack": name, "success_rate": rate} for name, rate in rates.items()]
+    (tmp_path / "adversarial.json").write_text(json.dumps(rows))
+    titles = [line.split("|")[1].strip() for line in adversarial.attack_summary(tmp_path).splitlines()[2:]]
+    assert titles == ["Pruthi", f"Bad Characters, {len(kinds)} kinds"]
+    rows[-1]["success_rate"] = 0.1
+    (tmp_path / "adversarial.json").write_text(json.dumps(rows))
+    titles = [line.split("|")[1].strip() for line in adversarial.attack_summary(tmp_path).splitlines()[2:]]
+    assert titles == ["Pruthi", f"Bad Characters, {len(kinds) - 1} kinds", kinds[-1]]
