@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +73,9 @@ def test_the_command_prints_a_line_for_each_span(capsys: pytest.CaptureFixture[s
     assert main(["detect-spans", GERMAN, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["start"], found["end"], found["label"], found["text"]) == (0, len(GERMAN), "de", GERMAN)
+
+
+def test_the_command_prints_nothing_else() -> None:
+    command = [sys.executable, "-m", "retvec_lite", "detect-spans", f"{GERMAN} {ENGLISH}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 2 and done.stderr == ""

@@ -5,6 +5,7 @@ import argparse
 from retvec_lite.cli import told_warnings
 from retvec_lite.cli.classify import UNKNOWN
 from retvec_lite.cli.options import add_options
+from retvec_lite.runtime.interpreters import silent_standard_error
 from retvec_lite.spans import detect_spans
 from retvec_lite.terminal import json_line, one_line
 
@@ -21,7 +22,7 @@ def run_detect_spans(args: argparse.Namespace) -> int:
     """Print one line for each span."""
     options = vars(args)
     as_json = options.pop("json")
-    with told_warnings():
+    with told_warnings(), silent_standard_error():
         found = detect_spans(**options)
     for span in found:
         part = args.text[span.start : span.end]

@@ -353,7 +353,7 @@ def _checked(
             again = "here the names of the columns come again, in another order. Split the file before this line"
             raise origin.bad(row, again)
         try:
-            label = _label(origin, row, multi_label, () if skipped.count else rows)
+            label = _label(origin, row, multi_label, () if skipped.allowed else rows)
         except RetvecLiteError as error:
             skipped.bad(error)
             continue

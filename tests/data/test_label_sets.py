@@ -131,3 +131,9 @@ def test_warnings_count_labels_not_sets() -> None:
     assert data_warnings(single) == [
         "Every text has exactly one label: without --multi-label, the classifier would know that."
     ]
+
+
+def test_who_leaves_bad_rows_out_is_not_told_to(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "text,label\n1,\n2,\n")
+    with pytest.raises(RetvecLiteError, match=r"2 bad rows skipped, the first: .* is empty\.$"):
+        read_dataset(path, skip_bad_rows=True)
