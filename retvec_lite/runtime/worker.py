@@ -157,12 +157,13 @@ def _write(pipe: IO[bytes], message: bytes) -> None:
 
 
 def _read(pipe: IO[bytes], limit: int) -> bytes:
-    """Return the next message; nothing at the end, or when it is longer than the limit."""
+    """Return the next message; nothing at the end, when it is longer than the limit, or when the process ended within it."""
     head = pipe.read(_SIZE.size)
     if len(head) < _SIZE.size:
         return b""
     (size,) = _SIZE.unpack(head)
-    return pipe.read(size) if size <= limit else b""
+    message = pipe.read(size) if size <= limit else b""
+    return message if len(message) == size else b""
 
 
 def _serve() -> None:

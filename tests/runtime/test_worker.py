@@ -59,6 +59,13 @@ def test_a_python_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         Worker().ask(os.getcwdb)
 
 
+def test_half_an_answer_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = "import sys; sys.stdout.buffer.write(bytes([9, 0, 0, 0]) + bytes(4)); sys.stdout.flush(); raise SystemExit(3)"
+    monkeypatch.setattr(worker, "worker_command", lambda: [sys.executable, "-c", half])
+    with pytest.raises(WorkerFailed, match="exit code 3"):
+        Worker().ask(os.getcwdb)
+
+
 def test_it_ends_with_its_owner() -> None:
     one = Worker()
     process = one._process
