@@ -155,7 +155,7 @@ _CONVABUSE: Final = github(
 )
 
 TOXICITY: Final = (
-    Source("statements", "statements/groups.txt", "Apache-2.0", (), _statements),
+    Source("statements", "../../makers/ready/statements/groups.txt", "Apache-2.0", (), _statements),
     Source("huffpost", HEADLINES_PAGE, "CC BY 4.0", HEADLINES, _news),
     Source(
         "davidson",

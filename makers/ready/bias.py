@@ -12,7 +12,7 @@ from benchmarks.tables.cells import markdown_table
 from makers.ready.source import Labelled, Source, github, table
 from retvec_lite.files import atomic_write
 
-ASKED: Final = ("emotion", "sentiment")
+ASKED: Final = ("emotion", "sentiment", "toxicity")
 """Classifiers whose answer should not depend on who is spoken of."""
 _EVERY: Final = 8
 """Names stand in each template of so many."""

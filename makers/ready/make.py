@@ -62,6 +62,7 @@ def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int) -> st
         ("", ""),
         [
             ("labels", ", ".join(f"`{label}`" for label in classifier.labels)),
+            ("answers", " ".join(str(classifier.decision).splitlines())),
             (
                 "made by",
                 f"`python -m makers.ready train {name}`: {texts:,} texts, mistyped and disguised on purpose while training",

@@ -40,6 +40,7 @@ class Recipe:
         others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
         options: of `retvec_lite.train`.
         alarm: the label that matters, where one raises an alarm.
+        plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
     """
 
     about: str
@@ -50,12 +51,13 @@ class Recipe:
     others: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     options: Options = dataclasses.field(default_factory=dict)
     alarm: str = ""
+    plain: Sequence[str] = ()
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
         return [
             *((source.name, source.page, source.licence) for source in self.sources),
-            *((name, *_PREPARED[name]) for name in self.sets),
+            *((name, *_PREPARED[name]) for name in (*self.sets, *self.plain)),
         ]
 
     def training_texts(self, data: Path, cache: Path = CACHE) -> list[Labelled]:
@@ -79,7 +81,10 @@ class Recipe:
     def _all(self, data: Path, cache: Path) -> list[Labelled]:
         fetched = [row for source in self.sources for row in source.rows(cache)]
         prepared = [read_part(data, name, "train") for name in self.sets]
-        return [*fetched, *(row for part in prepared for row in zip(part.texts, part.labels, strict=True))]
+        labelled = [row for part in prepared for row in zip(part.texts, part.labels, strict=True)]
+        unknown = str(self.options.get("unknown_label"))
+        plain = [(text, unknown) for name in self.plain for text in read_part(data, name, "train").texts]
+        return [*fetched, *labelled, *plain]
 
 
 def _plain(text: str) -> str:
@@ -136,6 +141,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         tests=TOXICITY_TESTS,
         options={"unknown_label": "none"},
         alarm="hate",
+        plain=("Banking77", "CLINC150", "SMS spam"),
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

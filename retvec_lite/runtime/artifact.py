@@ -58,7 +58,7 @@ int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would tak
 PREBUILT: Final = ("language",)
 """Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.retvec`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
-READY: Final = ("assistant", "emotion", "sentiment", "support", "topics")
+READY: Final = ("assistant", "emotion", "sentiment", "spam", "support", "topics", "toxicity")
 """Names of the classifiers in the package `retvec-lite-models`, which has the same files of each."""
 _MODELS: Final = "retvec_lite_models"
 

@@ -31,6 +31,17 @@ PLAIN = {
         "I love it, works great": "positive",
         "the meeting is at five": None,
     },
+    "spam": {
+        "Your parcel is on hold. Pay 1.99 at http://dhl-redelivery.top/x": "spam",
+        "Your code is 482193. Do not share it with anyone": "ham",
+        "see you at noon, mum": "ham",
+    },
+    "toxicity": {
+        "you are a kind woman": None,
+        "what an idiot": "offensive",
+        "all foreigners are vermin": "hate",
+        "he said that foreigners are vermin, and that is wrong": None,
+    },
     "topics": {"NASA finds water on Mars": "science", "Fed raises interest rates": "business"},
     "support": {"where is my new card": "card_arrival", "play some jazz": "play_music", "xkcd zzz qqq": None},
 }
