@@ -1,4 +1,4 @@
-"""Accuracy with few texts a label: the default file, linear SVMs, fastText and a sentence encoder, on clean texts and with half of the words mistyped.
+"""Accuracy with few texts a label: the default file, linear SVMs, fastText and sentence encoders, on clean texts and with half of the words mistyped.
 
     python -m benchmarks.experiments.few_shot [--set NAME] [--only SYSTEM] [--shots 5 10 20 50] [--draws 0 1 2] [--again] [--quick]
 
@@ -6,18 +6,18 @@ Training texts are drawn from the training file, so many of each label, or all o
 seen. `--shots 0` takes all texts, and measures 0 / 20 / 50 / 100 % mistyped words; `--draws` are then seeds of our training, and
 the others, which have fixed seeds, train once. Few texts are tested on at most 3,000 texts of the test split, the same for all; all
 texts on the whole split. Rows already in the JSON are kept.
-After a change of our training, `--only "default file" --again` measures ours anew. fastText and the encoder need the environment described in
-benchmarks/README.md.
+After a change of our training, `--only "default file" --again` measures ours anew. fastText and the encoders need the environments described
+in benchmarks/README.md.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.common import SIZE_LIMIT, Row, Rows, command_parser, picture_path, result_path
 from benchmarks.data.sets import STARTER, read_part, sampled, sampled_of_each
 from benchmarks.systems.linear import SVMS
-from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, LINEAR, NONE_OF_THESE, SVM
+from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, LINEAR, NONE_OF_THESE, SETFIT, STATIC, SVM
 from benchmarks.systems.networks import available
 from benchmarks.systems.trained import accuracies, fingerprint
 from benchmarks.systems.whole import OURS, SYSTEMS, fits, settings_of, train
@@ -36,16 +36,11 @@ CLEAN: Final = "clean"
 TEST_TEXTS: Final = 3000
 QUICK_TEST_TEXTS: Final = 500
 QUICK: Final = (DEFAULT_FILE, SVM)
-PICTURED: Final = (DEFAULT_FILE, *SVMS, LINEAR, FASTTEXT_LARGE, ENCODER)
+PICTURED: Final = (DEFAULT_FILE, *SVMS, LINEAR, FASTTEXT_LARGE, ENCODER, SETFIT)
 """The systems of the plot: more would hide each other."""
 README_SETS: Final = ("AG News", "Banking77")
-README_SYSTEMS: Final = (DEFAULT_FILE, SVM, FASTTEXT_LARGE, ENCODER)
+README_SYSTEMS: Final = (DEFAULT_FILE, SVM, FASTTEXT_LARGE, ENCODER, SETFIT)
 """Sets and systems of the plot in README."""
-PUBLISHED: Final[Mapping[str, tuple[str, Points]]] = {
-    "AG News": ("SetFit, published", [(8, 0.873, 0)]),
-    "Banking77": ("SetFit, published", [(25, 0.853, 0)]),
-}
-"""Data set -> what others say of a system that is not run here, on draws of their own, with clean texts (docs/compare.md)."""
 KEY: Final = ("data", "system", "shots", "seed")
 
 Line = list[Row]
@@ -90,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             test = every.select(sampled(len(every), most))
             common = {"training": fingerprint([*training.texts, *training.labels])}
             common |= {"test": fingerprint([*test.texts, *test.labels]), "test_texts": len(test)}
-            # fastText learns from all texts in comparison.py, the encoder from few, and no label from all.
-            left_out = (FASTTEXT_LARGE, ENCODER) if shots == ALL else (NONE_OF_THESE,)
+            # fastText learns from all texts in comparison.py, the encoders from few, and no label from all.
+            left_out = (FASTTEXT_LARGE, ENCODER, STATIC, SETFIT) if shots == ALL else (NONE_OF_THESE,)
             for system in (name for name in systems if name not in left_out and fits(name, training)):
                 for seed in DRAWS[:1] if shots == ALL and system not in OURS else args.draws:
                     row: Row = {"data": name, "system": system, "shots": shots, "seed": seed}
@@ -100,7 +95,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows.show()
     if panels := curves(list(rows)):
         draw_curves(panels, picture_path("few-shot", quick=args.quick), "training texts a label", logarithmic=True)
-        shown = {name: for_readme(name, panels[name]) for name in README_SETS if name in panels}
+        shown = {
+            name: {system: panels[name][system] for system in README_SYSTEMS if system in panels[name]}
+            for name in README_SETS
+            if name in panels
+        }
         if shown:
             draw_curves(shown, picture_path("few-texts", quick=args.quick), "training texts a label", logarithmic=True)
 
@@ -187,12 +186,6 @@ def curves(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Points]]]:
             for title, rate in ((CLEAN, 0.0), ("half of the words mistyped", 0.5))
         }
     return panels
-
-
-def for_readme(name: str, curves: Mapping[str, Mapping[str, Points]]) -> dict[str, Mapping[str, Points]]:
-    """Return the curves of a data set that README shows, and its published figure."""
-    system, points = PUBLISHED[name]
-    return {**{shown: curves[shown] for shown in README_SYSTEMS if shown in curves}, system: {CLEAN: points}}
 
 
 def _mean_and_error(line: Sequence[Row], rate: float) -> tuple[float, float]:

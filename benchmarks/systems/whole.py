@@ -1,4 +1,4 @@
-"""Whole products, which learn from a training file by themselves: the default file, SVMs, hashed n-grams, fastText of any size, MiniLM."""
+"""Whole products, which learn from a training file by themselves: the default file, SVMs, hashed n-grams, fastText of any size, MiniLM, SetFit, model2vec."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from benchmarks.common import read_results, result_path
 from benchmarks.data.sets import Corpus
-from benchmarks.systems import fasttext, linear, networks, sentence_encoder
+from benchmarks.systems import fasttext, fine_tuned, linear, networks, sentence_encoder
 from benchmarks.systems.names import (
     BAYES,
     COMPARED,
@@ -18,6 +18,8 @@ from benchmarks.systems.names import (
     NGRAMS,
     NO_HEAD,
     NONE_OF_THESE,
+    SETFIT,
+    STATIC,
     SVM,
     WHOLE,
 )
@@ -33,7 +35,7 @@ OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     NGRAMS: {"head": "linear"},
 }
 """Our systems -> the options of `retvec_lite.train`."""
-SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER)
+SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER, STATIC, SETFIT)
 
 PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
 ATTACKED: Final = (DEFAULT_FILE, *COMPARED, *PRODUCTS[1:])
@@ -51,8 +53,13 @@ def settings_of(system: str) -> dict[str, Any]:
     """Return how a system is trained, JSON-ready."""
     if system in OURS:
         return {"options": dict(OURS[system])}
-    if system == ENCODER:
-        return dict(sentence_encoder.SETTINGS)
+    encoders = {
+        ENCODER: sentence_encoder.SETTINGS,
+        STATIC: fine_tuned.TABLE_SETTINGS,
+        SETFIT: fine_tuned.SETFIT_SETTINGS,
+    }
+    if system in encoders:
+        return dict(encoders[system])
     return fasttext.LARGE_SETTINGS if system == FASTTEXT_LARGE else linear.settings_of(system)
 
 
@@ -69,12 +76,17 @@ def train(
         folder: keeps ours, trained and exported.
 
     Raises:
-        SystemExit: fastText or MiniLM is not installed.
+        SystemExit: a rival's package is not installed.
     """
     if system in OURS:
         return train_file(texts, folder, **OURS[system], seed=seed)
-    if system == ENCODER:
-        return sentence_encoder.train(texts)
+    encoders = {
+        ENCODER: sentence_encoder.train,
+        STATIC: fine_tuned.train_table,
+        SETFIT: fine_tuned.train_setfit,
+    }
+    if system in encoders:
+        return encoders[system](texts)
     return fasttext.train_large(texts) if system == FASTTEXT_LARGE else linear.train(system, texts, chosen)
 
 

