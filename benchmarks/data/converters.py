@@ -50,6 +50,10 @@ _UNILEX: Final = (
 UNILEX: Final = tuple(_UNILEX.split())
 
 _AG_LABELS: Final = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
+_POLARITY: Final = {"0": "negative", "1": "positive"}
+_FIVE_STEPS: Final = dict(
+    zip("01234", ("very negative", "negative", "neutral", "positive", "very positive"), strict=True)
+)
 _ENGLISH_SENTENCES: Final = 1_000
 _SHORTEST_PARAGRAPH: Final = 9
 """Characters: shorter ones are mostly no sentences ("Nou,", "@")."""
@@ -129,6 +133,45 @@ def banking77(folder: Path) -> Tables:
     return {
         name: [(clean(text), label) for text, label in list(_rows(folder / name))[1:]]
         for name in ("train.csv", "test.csv")
+    }
+
+
+def _named(line: str, names: Mapping[str, str]) -> Row:
+    """Return text and label of a line that begins with the label's number."""
+    number, _, text = line.partition(" ")
+    return clean(text), names[number]
+
+
+def cr(folder: Path) -> Tables:
+    """Hold out a fifth, since the owner has no test texts, and leave out lines without a text."""
+    rows = (_named(line, _POLARITY) for line in _lines(folder / "custrev.all"))
+    return _split(row for row in rows if row[0])
+
+
+def sst5(folder: Path) -> Tables:
+    return {
+        f"{part}.csv": [_named(line, _FIVE_STEPS) for line in _lines(folder / f"stsa.fine.{part}")]
+        for part in ("train", "test")
+    }
+
+
+def sst2(folder: Path) -> Tables:
+    """Take the phrases of both training parts, and test on the sentences with which GLUE validates."""
+
+    def rows(part: str) -> list[Row]:
+        pairs = (line.rsplit("\t", 1) for line in list(_lines(folder / f"{part}.tsv"))[1:])
+        return [(clean(text), _POLARITY[number]) for text, number in pairs]
+
+    return {"train.csv": rows("train") + rows("dev"), "test.csv": rows("test")}
+
+
+def emotion(folder: Path) -> Tables:
+    return {
+        f"{part}.csv": [
+            (clean(text), label)
+            for text, label in (line.rsplit(";", 1) for line in list(_lines(folder / f"{part}.txt"))[1:])
+        ]
+        for part in ("train", "test")
     }
 
 

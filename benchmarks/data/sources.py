@@ -89,6 +89,49 @@ SOURCES: Final[Mapping[str, Source]] = {
         split="official",
         compared="the first 21 texts of test.csv",
     ),
+    "cr": Source(
+        page="https://github.com/harvardnlp/sent-conv-torch/tree/master/data",
+        licence="not stated (Hu and Liu 2004)",
+        files={"custrev.all": _github("harvardnlp/sent-conv-torch", "data/custrev.all")},
+        columns=("text", "label"),
+        convert=data_converters.cr,
+        split=_OURS,
+        compared="all",
+    ),
+    "sst5": Source(
+        page="https://github.com/harvardnlp/sent-conv-torch/tree/master/data",
+        licence="not stated (Socher et al. 2013)",
+        files={
+            f"stsa.fine.{part}": _github("harvardnlp/sent-conv-torch", f"data/stsa.fine.{part}")
+            for part in ("train", "test")
+        },
+        columns=("text", "label"),
+        convert=data_converters.sst5,
+        split="official",
+        compared="all",
+    ),
+    "sst2": Source(
+        page="https://github.com/forest-snow/alps/tree/main/data",
+        licence="not stated (Socher et al. 2013)",
+        files={
+            f"{part}.tsv": _github("forest-snow/alps", f"data/SST-2/{part}.tsv") for part in ("train", "dev", "test")
+        },
+        columns=("text", "label"),
+        convert=data_converters.sst2,
+        split="GLUE's: its validation sentences are the test texts",
+        compared="all",
+    ),
+    "emotion": Source(
+        page="https://github.com/dair-ai/emotion_dataset",
+        licence="educational and research use",
+        files={
+            f"{part}.txt": _github("niuzaisheng/AttExplainer", f"data/emotion/{part}.txt") for part in ("train", "test")
+        },
+        columns=("text", "label"),
+        convert=data_converters.emotion,
+        split="official",
+        compared="all",
+    ),
     "massive": Source(
         page="https://github.com/alexa/massive",
         licence="CC BY 4.0",

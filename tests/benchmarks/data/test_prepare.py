@@ -62,6 +62,26 @@ def test_clinc150_has_out_of_scope_texts_last(tmp_path: Path) -> None:
     assert tables["dev.csv"] == [("val text", "x"), ("oos_val text", "oos_")]
 
 
+def test_numbers_of_labels_get_names_and_lines_without_a_text_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "custrev.all").write_text(f"1 {KEPT}\n0 {HELD_OUT} \n1 \n")
+    assert data_converters.cr(tmp_path) == {"train.csv": [(KEPT, "positive")], "test.csv": [(HELD_OUT, "negative")]}
+    for part, line in (("train", "4 a , b ."), ("test", "2 c")):
+        (tmp_path / f"stsa.fine.{part}").write_text(f"{line}\n")
+    assert data_converters.sst5(tmp_path) == {
+        "train.csv": [("a , b .", "very positive")],
+        "test.csv": [("c", "neutral")],
+    }
+
+
+def test_sst2_trains_on_both_training_parts_and_emotion_on_its_own(tmp_path: Path) -> None:
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"{part}.tsv").write_text(f"sentence\tlabel\n{part} \t1\n")
+        (tmp_path / f"{part}.txt").write_text(f"text;label_name\n{part}; more;joy\n")
+    rows = {part: (part, "positive") for part in ("train", "dev", "test")}
+    assert data_converters.sst2(tmp_path) == {"train.csv": [rows["train"], rows["dev"]], "test.csv": [rows["test"]]}
+    assert data_converters.emotion(tmp_path)["train.csv"] == [("train; more", "joy")]
+
+
 def test_massive_leaves_out_the_dev_part(tmp_path: Path) -> None:
     def line(part: str, text: str, locale: str) -> str:
         entry = {"id": "0", "locale": locale, "partition": part, "intent": "alarm_set", "utt": text}
