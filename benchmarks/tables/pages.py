@@ -15,6 +15,7 @@ from benchmarks.common import RESULTS, ROOT, SIZE_LIMIT, Row, read_results
 from benchmarks.data.sets import FOLDERS, STARTER
 from benchmarks.experiments.adversarial import attack_summary
 from benchmarks.experiments.comparison import RATES
+from benchmarks.experiments.published import all_table
 from benchmarks.experiments.robustness import robustness_summary
 from benchmarks.systems.linear import SVMS
 from benchmarks.systems.names import (
@@ -193,6 +194,7 @@ SUMMARIES: Final = {
     "attack_summary": attack_summary,
     "first_steps": first_steps,
     "ten_texts": ten_texts,
+    "published_all": all_table,
     "litert": litert,
 }
 """Table -> what makes it from the folder of all results."""
