@@ -62,12 +62,14 @@ def ten_texts(results: Path) -> str:
             for figures in by_rate
         ]
         lines.append([data, *(" / ".join(pair) for pair in zip(*columns, strict=True))])
-    lines.append([f"seconds to train, {TIMED}", *(_seconds(cells[TIMED, system]) for system in RIVALS)])
+    lines.append([f"seconds to train, {TIMED}", *(_seconds(cells.get((TIMED, system), [])) for system in RIVALS)])
     return markdown_table(["clean / half mistyped", *RIVALS.values()], lines)
 
 
 def _seconds(rows: list[dict[str, float]]) -> str:
     """Return the seconds of training, from the fewest to the most."""
+    if not rows:
+        return "-"
     least, most = (round(found(row["training_seconds"] for row in rows)) for found in (min, max))
     return f"{least}" if least == most else f"{least} to {most}"
 
