@@ -89,6 +89,7 @@ def test_the_sentence_encoder_knows_meaning_whatever_else_is_in_the_batch() -> N
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of PyTorch, where there is no GPU
 @pytest.mark.parametrize(("system", "package"), [(SETFIT, "setfit"), (STATIC, "model2vec")])
 def test_what_begins_with_the_encoder_learns_meanings(
     system: str, package: str, monkeypatch: pytest.MonkeyPatch
