@@ -65,7 +65,9 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
         asked = {label for _, labels in rows for label in labels}
         written = [mistype_many([text for text, _ in rows], rate, _SEED) for rate in RATES]
         right = [labels for _, labels in rows]
-        shares = [[_shares(guess(texts, asked), right, recipe.alarm) for texts in written] for guess in systems.values()]
+        shares = [
+            [_shares(guess(texts, asked), right, recipe.alarm) for texts in written] for guess in systems.values()
+        ]
         for place, said in enumerate((f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)):
             cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shares]
             lines.append((f"{tested} ({len(rows):,})" if not place else "", *([said] if said else []), *cells))

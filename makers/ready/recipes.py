@@ -10,8 +10,8 @@ from typing import Any, Final
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
-from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.messages import SPAM, SPAM_TESTS
+from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 

@@ -60,7 +60,9 @@ def test_a_python_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_half_an_answer_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    half = "import sys; sys.stdout.buffer.write(bytes([9, 0, 0, 0]) + bytes(4)); sys.stdout.flush(); raise SystemExit(3)"
+    half = (
+        "import sys; sys.stdout.buffer.write(bytes([9, 0, 0, 0]) + bytes(4)); sys.stdout.flush(); raise SystemExit(3)"
+    )
     monkeypatch.setattr(worker, "worker_command", lambda: [sys.executable, "-c", half])
     with pytest.raises(WorkerFailed, match="exit code 3"):
         Worker().ask(os.getcwdb)
