@@ -45,8 +45,8 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
     """Print a table of right answers, and write it to benchmarks/results.
 
     A line has the shares for clean, half mistyped and wholly mistyped texts. Of a text with several labels, any of them is right. Labels that
-    no test text has are no answers. Where a label raises an alarm, one line has the share of its texts that are found, and the next the
-    share of the others that are kept.
+    no test text has are no answers. Where a label raises an alarm, all labels are answers: one line has the share of its texts that are
+    found, and the next the share of the others that are kept.
 
     Args:
         name: a key of `RECIPES`.
@@ -59,18 +59,22 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
     unknown = str(recipe.options.get("unknown_label", ""))
     training = recipe.training_texts(data, cache)[: 10 * _FEW if quick else _LEARNED]
     systems = {"ours": _ours(file, unknown), "SVM": _support_vectors(training), **_word_list(name)}
+    every = {label for _, labels in training for label in labels.split("|")}
     lines = []
     for tested, rows in test_texts(name, data, cache).items():
         rows = [rows[row] for row in sampled(len(rows), _FEW if quick else _TESTED)]
-        asked = {label for _, labels in rows for label in labels}
+        asked = every if recipe.alarm else {label for _, labels in rows for label in labels}
         written = [mistype_many([text for text, _ in rows], rate, _SEED) for rate in RATES]
         right = [labels for _, labels in rows]
         shares = [
             [_shares(guess(texts, asked), right, recipe.alarm) for texts in written] for guess in systems.values()
         ]
-        for place, said in enumerate((f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)):
+        said = (f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)
+        present = [place for place in range(len(said)) if not np.isnan(shares[0][0][place])]
+        for place in present:
             cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shares]
-            lines.append((f"{tested} ({len(rows):,})" if not place else "", *([said] if said else []), *cells))
+            first = f"{tested} ({len(rows):,})" if place == present[0] else ""
+            lines.append((first, *(said[place : place + 1] if recipe.alarm else ()), *cells))
     table = markdown_table(("clean / half / all mistyped", *([""] if recipe.alarm else []), *systems), lines)
     print(table)
     if not quick:
@@ -78,12 +82,13 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
 
 
 def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) -> tuple[float, ...]:
-    """Return the share of right answers, or of what is found and of what is kept, where a label raises an alarm."""
+    """Return the share of right answers, or of what is found and of what is kept, where a label raises an alarm; NaN of no texts."""
+    hits = np.array([one in labels for one, labels in zip(found, right, strict=True)])
     if not alarm:
-        return (float(np.mean([one in labels for one, labels in zip(found, right, strict=True)])),)
+        return (float(hits.mean()),)
     raised = np.array([one == alarm for one in found])
     meant = np.array([alarm in labels for labels in right])
-    return float(raised[meant].mean()), float(1 - raised[~meant].mean())
+    return tuple(float(each.mean()) if each.size else np.nan for each in (raised[meant], ~raised[~meant]))
 
 
 def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
