@@ -9,6 +9,7 @@ from typing import Final
 import retvec_lite as rl
 from benchmarks.common import RESULTS
 from benchmarks.tables.cells import markdown_table
+from makers.ready.recipes import RECIPES
 from makers.ready.source import Labelled, Source, github, table
 from retvec_lite.files import atomic_write
 
@@ -64,9 +65,17 @@ def measure_bias(folder: Path | None, cache: Path) -> None:
                 ", ".join(f"{group} {by_group[group]:.2f}" for group in worst if by_group[group]),
                 _range(by_name.values()),
                 f"{sum(one != two for one, two in zip(plain, other, strict=True)) / len(pairs):.2f}",
+                _range(raised(groups, answer, alarm).values()) if (alarm := RECIPES[name].alarm) else "",
             )
         )
-    header = ("", f"{len(by_group)} groups: least, most", "most for", f"{len(by_name)} names: least, most", "dialects")
+    header = (
+        "",
+        f"{len(by_group)} groups: least, most",
+        "most for",
+        f"{len(by_name)} names: least, most",
+        "dialects",
+        "called hate",
+    )
     table = markdown_table(header, lines)
     print(table)
     atomic_write(RESULTS / "ready-bias.md", table.encode())
@@ -94,6 +103,15 @@ def changed(texts: Texts, answer: Answer) -> dict[str, float]:
         usual = Counter(answers).most_common(1)[0][0]
         for word, one in zip(variants, answers, strict=True):
             found[word].append(one != usual)
+    return {word: sum(each) / len(each) for word, each in found.items()}
+
+
+def raised(texts: Texts, answer: Answer, alarm: str) -> dict[str, float]:
+    """Return how often texts with a word have the label that raises an alarm: word -> share of its texts."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for variants in texts.values():
+        for word, one in zip(variants, answer(list(variants.values())), strict=True):
+            found[word].append(one == alarm)
     return {word: sum(each) / len(each) for word, each in found.items()}
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from makers.ready.bias import changed, dialects
+from makers.ready.bias import changed, dialects, raised
 from makers.ready.measure import _shares
 
 
@@ -25,6 +25,8 @@ def test_one_word_that_changes_the_answer_is_named() -> None:
         "you": {"deaf": "you, deaf", "old": "you, old", "young": "you, young"},
     }
     assert changed(texts, answer) == {"deaf": 1.0, "old": 0.0, "young": 0.0}
+    texts["you"]["old"] = "you, old and deaf"
+    assert raised(texts, answer, "bad") == {"deaf": 1.0, "old": 0.5, "young": 0.0}
 
 
 def test_dialects_are_pairs_of_sentences() -> None:
