@@ -114,7 +114,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     ),
     "spam": Recipe(
         "whether a message, a mail or a comment is spam",
-        "Do not delete what it calls spam: it misses new kinds, and calls some messages of companies spam.",
+        "Do not delete what it calls spam: it reads English alone, misses new kinds, and calls some messages of companies spam.",
         sources=SPAM,
         sets=("SMS spam",),
         tests=SPAM_TESTS,
