@@ -142,11 +142,6 @@ _DRAWN: Final = {"hate": 40_000, "none": 44_000, "offensive": 10_000}
 _SEED: Final = 5
 
 
-def _templates(folder: Path) -> Iterator[Labelled]:
-    rows = table(folder / "en_sentence_templates.csv")
-    return ((row["phrase"], row["template"]) for row in rows if row["toxicity"] != "toxic")
-
-
 _HATEMOJI: Final = ("HannahKirk/Hatemoji", "a626f63216158748d072e581efc00267031f4404")
 _CONVABUSE: Final = github(
     "amandacurry/convabuse",
@@ -254,15 +249,3 @@ TOXICITY_TESTS: Final = {
         _ethos,
     ),
 }
-TEMPLATES: Final = Source(
-    "bias_templates",
-    "https://github.com/conversationai/unintended-ml-bias-analysis",
-    "CC BY 4.0",
-    github(
-        "conversationai/unintended-ml-bias-analysis",
-        "9c7d91aaa53406a362354661a93e07956d95e59a",
-        "sentence_templates/en_sentence_templates.csv",
-    ),
-    _templates,
-)
-"""Innocent sentences that name a group or a person, and the kind of their template."""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from support.owners import put
 
-from makers.ready.abuse import TEMPLATES, TOXICITY, TOXICITY_TESTS
+from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
+from makers.ready.bias import TEMPLATES
 from makers.ready.source import Source
 
 ROBOTS = "user,Annotator1_is_abuse.0,Annotator1_is_abuse.-2,Annotator2_is_abuse.-1\n"
