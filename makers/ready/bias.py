@@ -97,21 +97,22 @@ def changed(texts: Texts, answer: Answer) -> dict[str, float]:
     Returns:
         Word -> share of its texts.
     """
+    return _shares(texts, answer, lambda one, usual: one != usual)
+
+
+def raised(texts: Texts, answer: Answer, alarm: str) -> dict[str, float]:
+    """Return how often texts with a word have the label that raises an alarm: word -> share of its texts."""
+    return _shares(texts, answer, lambda one, _: one == alarm)
+
+
+def _shares(texts: Texts, answer: Answer, counts: Callable[[str, str], bool]) -> dict[str, float]:
+    """Return for each word in how many of its texts the answer counts, beside the one that most texts of the template get."""
     found: dict[str, list[bool]] = defaultdict(list)
     for variants in texts.values():
         answers = answer(list(variants.values()))
         usual = Counter(answers).most_common(1)[0][0]
         for word, one in zip(variants, answers, strict=True):
-            found[word].append(one != usual)
-    return {word: sum(each) / len(each) for word, each in found.items()}
-
-
-def raised(texts: Texts, answer: Answer, alarm: str) -> dict[str, float]:
-    """Return how often texts with a word have the label that raises an alarm: word -> share of its texts."""
-    found: dict[str, list[bool]] = defaultdict(list)
-    for variants in texts.values():
-        for word, one in zip(variants, answer(list(variants.values())), strict=True):
-            found[word].append(one == alarm)
+            found[word].append(counts(one, usual))
     return {word: sum(each) / len(each) for word, each in found.items()}
 
 

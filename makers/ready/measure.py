@@ -45,7 +45,7 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
     """Print a table of right answers, and write it to benchmarks/results.
 
     A line has the shares for clean, half mistyped and wholly mistyped texts. Of a text with several labels, any of them is right. Labels that
-    no test text has are no answers. Where a label raises an alarm, all labels are answers: one line has the share of its texts that are
+    no test text has are no answers. Where a label raises an alarm, all labels are answers, and ours those of `predict`, thresholds included: one line has the share of its texts that are
     found, and the next the share of the others that are kept.
 
     Args:
@@ -58,7 +58,11 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
     recipe = RECIPES[name]
     unknown = str(recipe.options.get("unknown_label", ""))
     training = recipe.training_texts(data, cache)[: 10 * _FEW if quick else _LEARNED]
-    systems = {"ours": _ours(file, unknown), "SVM": _support_vectors(training), **_word_list(name)}
+    systems = {
+        "ours": _ours(file, unknown, decided=bool(recipe.alarm)),
+        "SVM": _support_vectors(training),
+        **_word_list(name),
+    }
     every = {label for _, labels in training for label in labels.split("|")}
     lines = []
     for tested, rows in test_texts(name, data, cache).items():
@@ -70,11 +74,10 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
             [_shares(guess(texts, asked), right, recipe.alarm) for texts in written] for guess in systems.values()
         ]
         said = (f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)
-        present = [place for place in range(len(said)) if not np.isnan(shares[0][0][place])]
-        for place in present:
+        for place, what in enumerate(said):
             cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shares]
-            first = f"{tested} ({len(rows):,})" if place == present[0] else ""
-            lines.append((first, *(said[place : place + 1] if recipe.alarm else ()), *cells))
+            first = "" if place else f"{tested} ({len(rows):,})"
+            lines.append((first, *([what] if recipe.alarm else []), *cells))
     table = markdown_table(("clean / half / all mistyped", *([""] if recipe.alarm else []), *systems), lines)
     print(table)
     if not quick:
@@ -82,13 +85,13 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
 
 
 def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) -> tuple[float, ...]:
-    """Return the share of right answers, or of what is found and of what is kept, where a label raises an alarm; NaN of no texts."""
+    """Return the share of right answers, or of what is found and of what is kept, where a label raises an alarm."""
     hits = np.array([one in labels for one, labels in zip(found, right, strict=True)])
     if not alarm:
         return (float(hits.mean()),)
     raised = np.array([one == alarm for one in found])
     meant = np.array([alarm in labels for labels in right])
-    return tuple(float(each.mean()) if each.size else np.nan for each in (raised[meant], ~raised[~meant]))
+    return float(raised[meant].mean()), float(1 - raised[~meant].mean())
 
 
 def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
@@ -102,12 +105,13 @@ def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, 
     return {tested: [(text, label.split("|")) for text, label in own] for tested, own in rows.items()}
 
 
-def _ours(file: str, unknown: str) -> Guess:
+def _ours(file: str, unknown: str, *, decided: bool) -> Guess:
+    """Load a classifier that answers as `predict` does if it is `decided` or none of its labels may be right, and else with its best label."""
     classifier = rl.load(file)
     assert isinstance(classifier, rl.Classifier)
 
     def guess(texts: Sequence[str], asked: Collection[str]) -> Sequence[str]:
-        if unknown in asked:
+        if decided or unknown in asked:
             return [answers[0].label or unknown for answers in classifier.predict(list(texts), top=1)]
         return _best(classifier.probabilities(list(texts)), classifier.labels, asked)
 

@@ -353,7 +353,7 @@ def _checked(
             again = "here the names of the columns come again, in another order. Split the file before this line"
             raise origin.bad(row, again)
         try:
-            label = _label(origin, row, multi_label, () if skipped.count else rows, skipped.allowed)
+            label = _label(origin, row, multi_label, () if skipped.count else rows)
         except RetvecLiteError as error:
             skipped.bad(error)
             continue
@@ -370,10 +370,10 @@ def _checked(
     return weighted(dataset, [given[number] for number in kept] if len(given) == len(everything) else given)
 
 
-def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row], left_out: bool) -> str:
+def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) -> str:
     """Return the label of a row, as `Dataset` has it; raises RetvecLiteError for one that has none, or no text.
 
-    All `rows` are for a hint, which takes time; none where nobody is told. It names the option that leaves bad rows out, unless these are.
+    All `rows` are for a hint, which takes time; none where nobody is told.
     """
     text_column, label_column = origin.columns
     if not isinstance(row.text, str | None):
@@ -387,8 +387,7 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row], 
             if rows and column == label_column:
                 several = sum(SEPARATOR in str(other.label) for other in rows)
                 count = f" ({several:,} of {len(rows):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
-                skip = ", or --skip-bad-rows (in Python: skip_bad_rows=True) to leave such rows out"
-                hint = f". Pass --multi-label if a text may have no label{count}{'' if left_out else skip}"
+                hint = f". Pass --multi-label if a text may have no label{count}"
             raise origin.bad(row, f"the column {column!r} is empty{hint}")
     label = join_labels(names)
     if label and (problem := problem_in_label(label)):  # a text may have none of several labels

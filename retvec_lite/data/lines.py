@@ -200,14 +200,14 @@ class Skipped:
 
     def __init__(self, bad_rows: bool | None = None) -> None:
         """Count bad rows if `bad_rows` is on; otherwise the first is an error, which names the option unless there is none (None)."""
-        self.allowed, self._advice = bool(bad_rows), "" if bad_rows is None else _ADVICE
+        self._bad_rows, self._advice = bad_rows, "" if bad_rows is None else _ADVICE
         self.empty, self.count, self.first = 0, 0, ""
         self.headers: list[str] = []
         """Where rows repeat the names of the columns, as in files that were joined."""
 
     def bad(self, error: RetvecLiteError) -> None:
         """Take the error of a bad row, or raise it."""
-        if not self.allowed:
+        if not self._bad_rows:
             advice = "" if isinstance(error, SystematicError) else self._advice
             raise RetvecLiteError(f"{error} {advice}".rstrip()) from error
         self.count += 1

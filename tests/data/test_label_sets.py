@@ -133,7 +133,10 @@ def test_warnings_count_labels_not_sets() -> None:
     ]
 
 
-def test_who_leaves_bad_rows_out_is_not_told_to(tmp_path: Path) -> None:
+def test_how_bad_rows_are_left_out_is_told_once_and_not_to_who_does_so(tmp_path: Path) -> None:
     path = write(tmp_path, "d.csv", "text,label\n1,\n2,\n")
+    with pytest.raises(RetvecLiteError) as caught:
+        read_dataset(path)
+    assert str(caught.value).count("--skip-bad-rows") == 1
     with pytest.raises(RetvecLiteError, match=r"the first: .* Pass --multi-label if a text may have no label\.$"):
         read_dataset(path, skip_bad_rows=True)

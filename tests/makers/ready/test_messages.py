@@ -2,24 +2,12 @@
 
 import io
 import json
-import tarfile
 import zipfile
 from pathlib import Path
 
-from support.owners import put
+from support.owners import archive, put
 
 from makers.ready.messages import SPAM, SPAM_TESTS
-
-
-def archive(files: dict[str, str]) -> bytes:
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as packed:
-        for name, text in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(text.encode())
-            packed.addfile(member, io.BytesIO(text.encode()))
-    return content.getvalue()
-
 
 MAIL = """From x@y Thu
 Subject: Re: [list] Lunch

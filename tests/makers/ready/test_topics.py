@@ -1,23 +1,11 @@
 """Topics: what is read of owners' archives."""
 
-import io
 import json
-import tarfile
 from pathlib import Path
 
-from support.owners import put
+from support.owners import archive, put
 
 from makers.ready.topics import TOPIC_TESTS, TOPICS
-
-
-def archive(files: dict[str, str]) -> bytes:
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as packed:
-        for name, text in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(text.encode())
-            packed.addfile(member, io.BytesIO(text.encode()))
-    return content.getvalue()
 
 
 def test_topics_of_headlines_and_posts(tmp_path: Path) -> None:
