@@ -129,7 +129,7 @@ class Classifier(Taught, Learning):
 
     @property
     def runtime(self) -> str:
-        """What runs it: "retvec-lite", the C engine; "ai-edge-litert" or "tflite-runtime" for a `.tflite`; "numpy", the reference."""
+        """What runs it: "retvec-lite", the C engine; "ai-edge-litert" or "tflite-runtime" for a `.tflite`; "onnxruntime"; "numpy", the reference."""
         return self._engine[0]
 
     @property
@@ -190,7 +190,9 @@ class Classifier(Taught, Learning):
             raise RetvecLiteError("Without an engine, texts cannot be embedded: export a .tflite with --embed.")
         if not self._file.dimensions[0]:
             advice = (
-                "the head ngrams has no word embeddings" if self._file.is_native else "export it again with --embed"
+                "the head ngrams has no word embeddings"
+                if self._file.is_native
+                else "export a .tflite with --embed, or a .retvec"
             )
             raise RetvecLiteError(f"This model has no signature 'embed': {advice}.")
         return self._file.dimensions[0]

@@ -174,12 +174,16 @@ RVL_API uint32_t rvl_slot_length(const rvl *engine);
 RVL_API uint32_t rvl_word_dimension(const rvl *engine);
 RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings);
 
-/* How a training reads texts: it has no file yet. */
+/* How texts are read without a file: by a training, or for a classifier of another format. */
 typedef struct {
   uint32_t contract;     /* its version: 1, or 2 or 3 with the normal form */
   uint32_t letters_only; /* 1: words with technical signs and all that is no letter are left out */
   uint32_t max_chars;    /* code points of a text that are read */
 } rvl_rules;
+
+/* What is read of a text by version 3 of the contract, as rvl_condense says. `out` has room for 32 times max_chars. Returns how many code points
+ * were written. */
+RVL_API size_t rvl_condense_by(const rvl_rules *rules, const uint32_t *codes, size_t count, uint32_t *out);
 
 /* Bring texts, condensed or composed before, into their normal form: runs of characters that no separator divides, each with one 0 behind
  * it. Text number i ends before code point ends[i], as for rvl_many, and its normal form before chars_ends[i]. `chars` has room for all code

@@ -74,7 +74,7 @@ def calls(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Calls:
 
 def assert_as_python_reads_it(calls: Calls, text: str) -> None:
     right = condense(text, LIMIT)
-    assert calls.condense(text) == right
+    assert calls.condense(text) == right == calls.condense_by(text, (3, 0, CONFIG.max_chars))
     if not any(unicodedata.category(char) == "Cs" for char in text):
         assert calls.condense(text.encode()) == right
 

@@ -96,6 +96,7 @@ def test_its_types_are_complete(project: Path) -> None:
         ({"module": "Node16"}, ["types.ts", "common/types.ts"]),
         (bundler, ["types.ts", "types_engine.ts"]),
         ({**bundler, "module": "CommonJS"}, ["types.ts"]),
+        ({"lib": ["ES2022"]}, ["types_plain.ts", "types_engine.ts"]),
     ):
         settings = {"compilerOptions": {**options, **resolution}, "files": files}
         (project / "tsconfig.json").write_text(json.dumps(settings), encoding="ascii")

@@ -1,6 +1,8 @@
 """Exporting .onnx files, and verifying them on ONNX Runtime."""
 
+import contextlib
 import csv
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from command_line import Main
 from engine_cases import CASES
+from light import run_python
 from modeling_cases import random_classifier
 
 import retvec_lite as rl
@@ -19,6 +22,7 @@ from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite import pack, read_model, schema
 from retvec_lite.converters.tflite.format import convert
 from retvec_lite.converters.verify import verify
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import BertHead, RnnHead
 
@@ -157,6 +161,75 @@ def test_operators_without_a_counterpart_are_named() -> None:
         GraphWriter(read_model(pack(model)))
 
 
-def test_a_classifier_is_not_loaded_from_it(dist: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"ONNX Runtime runs \.onnx files; export a \.tflite or \.retvec"):
-        rl.load(dist / "classifier-int8.onnx")
+@pytest.fixture(scope="module")
+def several_kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Exports of classifiers that refuse some texts, give one several labels, or have an unknown label: name -> folder."""
+    folder, found = tmp_path_factory.mktemp("kinds"), {}
+    plain = CASES["pool"]
+    several = (0.3, 0.15, *(0.25 for _ in plain.labels[2:]))
+    unknown = Decision(unknown_label=plain.labels[1], threshold=0.4, unknown_power=0.2, characters="abcdefghi")
+    for name, decision in {
+        "refusing": Decision(threshold=0.3, characters="abcdefghilmnoprstuvwy"),
+        "several": Decision(thresholds=several),
+        "unknown": unknown,
+    }.items():
+        found[name] = folder / name
+        export_model(dataclasses.replace(plain, decision=decision), found[name], formats=["onnx", "engine"])
+    return found
+
+
+def test_a_file_answers_as_the_others_do(several_kinds: dict[str, Path]) -> None:
+    """Condensed, in windows, with thresholds and none of the labels: `golden.json` says what is right."""
+    for name, dist in several_kinds.items():
+        golden = json.loads((dist / "golden.json").read_bytes())
+        classifier = rl.load(dist / "classifier-int8.onnx")
+        native = rl.load(dist / "classifier-int8.retvec")
+        assert classifier.runtime == "onnxruntime" and classifier.labels == tuple(golden["labels"])
+        texts = [case["text"] for case in [*golden["cases"], *golden["long"]] if case["text"] is not None]
+        assert np.abs(classifier.probabilities(texts) - native.probabilities(texts)).max() < 2e-3
+        right = [
+            (case["text"], case["labels"]["onnx-int8"])
+            for case in [*golden["cases"], *golden["long"]]
+            if case["text"] is not None and "onnx-int8" in case["labels"]
+        ]
+        assert len(right) > 40, name
+        for text, label in right:
+            answers = classifier.predict(text, None if name == "several" else 1)
+            said = [answer.label for answer in answers]
+            assert (sorted(said) == sorted(label)) if name == "several" else said == [label], (name, text)
+        assert name == "several" or any(label is None for _, label in right), name
+
+
+def test_it_needs_numpy_and_onnx_runtime_alone(several_kinds: dict[str, Path]) -> None:
+    file = several_kinds["refusing"] / "classifier-int8.onnx"
+    code = """
+import sys
+for name in ("onnx", "google.protobuf", "tensorflow", "flatbuffers", "ai_edge_litert", "tflite_runtime"):
+    sys.modules[name] = None
+import retvec_lite as rl
+print(rl.load(sys.argv[1]).predict("", top=1)[0].label)
+"""
+    done = run_python(code, file)
+    assert (done.stdout, done.returncode) == ("None\n", 0), done.stderr
+    done = run_python("import sys; sys.modules['onnxruntime'] = None" + code, file)
+    assert "pip install onnxruntime" in done.stderr
+
+
+def test_damaged_files_are_not_loaded(several_kinds: dict[str, Path], tmp_path: Path) -> None:
+    content, draw = (several_kinds["refusing"] / "classifier-int8.onnx").read_bytes(), random.Random(2)
+    path = tmp_path / "classifier-int8.onnx"
+    for damaged in (b"", content[:1000], content[:-1], b"\x0b" + content, b"\xff" * 20, b"\x3a\xff\xff\xff\x7f"):
+        path.write_bytes(damaged)
+        with pytest.raises(RetvecLiteError, match="Export the model again"):
+            rl.load(path)
+    for _ in range(40):
+        changed = bytearray(content)
+        for _ in range(draw.randint(1, 40)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        path.write_bytes(bytes(changed))
+        with contextlib.suppress(RetvecLiteError):
+            rl.load(path).predict("where is my parcel")
+    with pytest.raises(RetvecLiteError, match="leave runtime and isolated out"):
+        rl.load(several_kinds["refusing"] / "classifier-int8.onnx", isolated=True)
+    with pytest.raises(RetvecLiteError, match=r"no signature 'embed': export a \.tflite with --embed, or a \.retvec"):
+        rl.load(several_kinds["refusing"] / "classifier-int8.onnx").embed("a")
