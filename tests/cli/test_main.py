@@ -284,8 +284,8 @@ def raising(error: BaseException) -> Callable[[Any], int]:
         (RetvecLiteError("No a\nin b."), 2, "error: No a in b."),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(errno.ENOSPC, "No space left on device", "out/x"), 2, "Cannot read or write out/x: No space left on device."),
-        (ModuleNotFoundError("no", name="tensorflow.keras"), 2, 'tensorflow is not installed. Run: pip install "retvec-lite[train]"'),
-        (ModuleNotFoundError("no", name="rich"), 2, 'Run: pip install "retvec-lite[evaluate]"'),
+        (ModuleNotFoundError("no", name="tensorflow.keras"), 2, 'tensorflow is not installed. Run `pip install ".[train]"'),
+        (ModuleNotFoundError("no", name="rich"), 2, 'Run `pip install ".[evaluate]"'),
         (MemoryError(), 2, "Out of memory"),
     ],
 )  # fmt: skip
@@ -322,7 +322,7 @@ def test_a_missing_extra_is_named_before_the_work_starts(
 
     monkeypatch.setattr(builtins, "__import__", without)
     code, output, errors = main("evaluate", tiny_model, "--data", data, "--json", "--plot", "x.png")
-    assert (code, output) == (2, "") and 'pip install "retvec-lite[evaluate]"' in errors
+    assert (code, output) == (2, "") and 'pip install ".[evaluate]"' in errors
 
 
 def test_info_and_evaluate_need_a_runtime_alone(tiny_model: str, data: str) -> None:

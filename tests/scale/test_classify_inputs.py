@@ -251,7 +251,9 @@ def test_without_pyarrow_tables_and_json_work_and_one_sentence_tells_what_parque
     assert Path("out.csv").read_text().startswith("text,label,probability\n12,digits,0.")
     done = run_python(*command, "out.parquet")
     assert done.returncode == 2 and not Path("out.parquet").exists()
-    assert done.stderr.endswith('The package pyarrow is not installed. Run: pip install "retvec-lite[parquet]"\n')
+    assert done.stderr.endswith(
+        'The package pyarrow is not installed. Run `pip install ".[parquet]"` in your checkout of retvec-lite.\n'
+    )
 
 
 def test_a_folder_and_an_input_without_rows(place: Path, tiny_model: str) -> None:
