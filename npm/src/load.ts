@@ -80,7 +80,7 @@ function isEngine(value: unknown): boolean {
   return isA(value, "WebAssembly.Module") || isA(value, "ArrayBuffer") || ArrayBuffer.isView(value);
 }
 
-/** Compile and instantiate the engine. */
+/** Compile and instantiate the engine. @internal */
 export async function started(wasm: NonNullable<LoadOptions["engine"]>): Promise<Exports> {
   try {
     const module = isA(wasm, "WebAssembly.Module") ? wasm : await WebAssembly.compile(wasm as BufferSource);

@@ -47,8 +47,8 @@ public struct RetvecUpdate: Sendable {
     public let texts: [(text: String, labels: [String])]
     private let listed: [Manifest.File]
 
-    /// The names of the files.
-    public var files: [String] { listed.map(\.file) }
+    /// How many bytes each file has, by its name: download no more.
+    public var files: [String: Int] { Dictionary(listed.map { ($0.file, $0.bytes) }, uniquingKeysWith: { first, _ in first }) }
 
     /// The newest version of the contract that this package reads.
     private static let newestContract = 3

@@ -30,8 +30,8 @@ class Update private constructor(private val manifest: Manifest) {
     /** Golden texts, and the labels that every file gives them. */
     val texts: List<Pair<String, List<String>>> = manifest.texts
 
-    /** The names of the files. */
-    val files: Set<String> = manifest.files.keys
+    /** How many bytes each file has, by its name: download no more. */
+    val files: Map<String, Int> = manifest.files.mapValues { (_, file) -> file.first }
 
     /** Checks that [content] is the file that was signed, byte for byte; throws [RetvecError] if not. */
     @Throws(RetvecError::class)

@@ -58,7 +58,7 @@ class UpdateTest {
         val update = taken(cases.first())
         assertEquals(7, update.version)
         assertEquals(listOf("delivery", "gift", "größe"), update.labels)
-        assertEquals(setOf("classifier-int8.retvec", "classifier-int4.retvec"), update.files)
+        assertEquals(mapOf("classifier-int8.retvec" to 20, "classifier-int4.retvec" to 20), update.files)
         update.tryTexts { text -> update.texts.first { it.first == text }.second + null } // no label is none
     }
 
