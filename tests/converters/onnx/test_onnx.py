@@ -163,21 +163,16 @@ def test_operators_without_a_counterpart_are_named() -> None:
 
 @pytest.fixture(scope="module")
 def several_kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Exports of classifiers that refuse some texts, give one several labels, or have an unknown label: name -> folder."""
-    folder, found = tmp_path_factory.mktemp("kinds"), {}
-    plain = CASES["pool"]
-    several = (0.3, 0.15, *(0.25 for _ in plain.labels[2:]))
-    unknown = Decision(unknown_label=plain.labels[1], threshold=0.4, unknown_power=0.2, characters="abcdefghi")
-    for name, decision in {
-        "refusing": Decision(threshold=0.3, characters="abcdefghilmnoprstuvwy"),
-        "several": Decision(thresholds=several),
-        "unknown": unknown,
-    }.items():
-        found[name] = folder / name
-        export_model(dataclasses.replace(plain, decision=decision), found[name], formats=["onnx", "engine"])
-    return found
+    """Exports of two classifiers: one with an unknown label that refuses some texts, and one that gives several: name -> folder."""
+    folder, plain = tmp_path_factory.mktemp("kinds"), CASES["pool"]
+    refusing = Decision(unknown_label=plain.labels[1], threshold=0.4, unknown_power=0.2, characters="abcdefghi")
+    several = Decision(thresholds=(0.4,) * len(plain.labels), characters="abcdefghi")
+    for name, decision in (("refusing", refusing), ("several", several)):
+        export_model(dataclasses.replace(plain, decision=decision), folder / name, formats=["onnx", "engine"])
+    return {name: folder / name for name in ("refusing", "several")}
 
 
+@pytest.mark.slow
 def test_a_file_answers_as_the_others_do(several_kinds: dict[str, Path]) -> None:
     """Condensed, in windows, with thresholds and none of the labels: `golden.json` says what is right."""
     for name, dist in several_kinds.items():
@@ -190,16 +185,17 @@ def test_a_file_answers_as_the_others_do(several_kinds: dict[str, Path]) -> None
         right = [
             (case["text"], case["labels"]["onnx-int8"])
             for case in [*golden["cases"], *golden["long"]]
-            if case["text"] is not None and "onnx-int8" in case["labels"]
+            if case["text"] is not None and "onnx-int8" in case.get("labels", {})
         ]
         assert len(right) > 40, name
         for text, label in right:
             answers = classifier.predict(text, None if name == "several" else 1)
             said = [answer.label for answer in answers]
             assert (sorted(said) == sorted(label)) if name == "several" else said == [label], (name, text)
-        assert name == "several" or any(label is None for _, label in right), name
+        assert any(label in (None, []) for _, label in right), name
 
 
+@pytest.mark.slow
 def test_it_needs_numpy_and_onnx_runtime_alone(several_kinds: dict[str, Path]) -> None:
     file = several_kinds["refusing"] / "classifier-int8.onnx"
     code = """
@@ -215,6 +211,7 @@ print(rl.load(sys.argv[1]).predict("", top=1)[0].label)
     assert "pip install onnxruntime" in done.stderr
 
 
+@pytest.mark.slow
 def test_damaged_files_are_not_loaded(several_kinds: dict[str, Path], tmp_path: Path) -> None:
     content, draw = (several_kinds["refusing"] / "classifier-int8.onnx").read_bytes(), random.Random(2)
     path = tmp_path / "classifier-int8.onnx"
