@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +196,19 @@ def test_the_commands(main: Main, tmp_path: Path) -> None:
     Path(memory).write_bytes(b"damaged")
     assert main("teach", model, "a cat", "pets", "--memory", memory)[0] == 2
     assert Path(memory).read_bytes() == b"damaged" != saved
+
+
+@native
+def test_whoever_saves_the_file_is_there_and_whole(tmp_path: Path) -> None:
+    def save(name: str) -> None:
+        classifier, other = rl.load(RETVEC), rl.load(RETVEC)
+        for number in range(20):
+            classifier.teach(f"{name} {number}", "pets")
+        for _ in range(15):
+            classifier.memory.save(tmp_path / "mine.memory", force=True)
+            other.memory.load(tmp_path / "mine.memory")
+            assert len(other.memory) == 20
+
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(save, ["cats", "dogs", "birds"]))
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.memory"]
