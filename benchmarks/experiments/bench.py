@@ -40,7 +40,7 @@ from benchmarks.data.sets import FOLDERS, read_part, sampled, sampled_of_each
 from benchmarks.systems.few import SYSTEMS, Fit, system_of
 from benchmarks.systems.names import SVM
 from benchmarks.systems.trained import fingerprint
-from benchmarks.tables.judged import cell_table, grouped_rows, summary
+from benchmarks.tables.judged import RATES, cell_table, grouped_rows, summary
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import TYPO_SEED
 from retvec_lite.data.splits import split as divide
@@ -55,7 +55,6 @@ SHOTS: Final = (5, 10, 50, 0)
 ALL: Final = 0
 """Instead of a number of texts a label: all texts, which are the same in every draw."""
 DRAWS: Final = (0, 1, 2)
-RATES: Final = (0.0, 0.5)
 TEST_TEXTS: Final = 500
 UNEVEN: Final = 1.5
 """Labels are uneven where the largest has this many times its even share of the training texts."""
@@ -153,8 +152,12 @@ def make_cell(data: Path, name: str, shots: int, draw: int, split: str) -> Cell:
     language = prefix if name not in OLD and rest and len(prefix) == 2 else "en"
     counts = Counter(training.labels)
     uneven = max(counts.values()) * len(counts) >= UNEVEN * len(training)
-    learned = training.select(sampled_of_each(training.labels, shots, draw))
-    return Cell(name, language, shots, draw, split, learned, asked, uneven)
+    return Cell(name, language, shots, draw, split, draw_texts(training, shots, draw), asked, uneven)
+
+
+def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:
+    """Draw so many texts of each label; all of a label that has fewer; all texts for `ALL`."""
+    return training.select(sampled_of_each(training.labels, shots, seed))
 
 
 @functools.lru_cache(maxsize=4)
@@ -230,7 +233,7 @@ def run(args: argparse.Namespace) -> int:
     jobs = _todo(args)
     for system in dict.fromkeys(job[0] for job in jobs):
         system_of(system)
-    began, failed = time.monotonic(), 0
+    failed = 0
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1") | {"TF_CPP_MIN_LOG_LEVEL": "3"})
     with ProcessPoolExecutor(args.workers, mp_context=get_context("spawn")) as workers:
         futures: dict[Future[Row], Job] = {workers.submit(_measured, args.data, job): job for job in jobs}
@@ -238,26 +241,25 @@ def run(args: argparse.Namespace) -> int:
             for done, future in enumerate(as_completed(futures), 1):
                 system, *cell = futures[future]
                 name = _tagged(system, args.tag)
-                error = future.exception()
-                if isinstance(error, BrokenProcessPool):
+                if isinstance(error := future.exception(), BrokenProcessPool):
                     raise error
                 if error:
                     failed += 1
                     said = "".join(traceback.format_exception(error))
                 else:
-                    row = {"system": name, **future.result()}
-                    append_line(args.out, row)
-                    said = f"{_pair(row)} in {row['seconds']:.1f} s"
-                left = (time.monotonic() - began) / done * (len(jobs) - done) / 60
-                place = f"[{done}/{len(jobs)}, {left:.0f} min left]"
-                print(place, ", ".join(map(str, (name, *cell))) + ":", said, file=sys.stderr, flush=True)
+                    said = _keep({"system": name, **future.result()}, args.out)
+                print(
+                    f"[{done}/{len(jobs)}]", *(f"{part}," for part in (name, *cell)), said, file=sys.stderr, flush=True
+                )
         finally:
             workers.shutdown(cancel_futures=True)
     return failed
 
 
-def _pair(row: Row) -> str:
-    return " / ".join(f"{row['accuracy'][f'{rate:g}']:.3f}" for rate in RATES)
+def _keep(row: Row, out: Path) -> str:
+    append_line(out, row)
+    accuracies = " / ".join(f"{accuracy:.3f}" for accuracy in row["accuracy"].values())
+    return f"{accuracies} in {row['seconds']:.1f} s"
 
 
 def report(args: argparse.Namespace) -> str:

@@ -111,6 +111,6 @@ def system_of(name: str) -> Fit:
         found: Fit = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise SystemExit(
-            f"No system {name!r} ({error}): name a function as module:function, or choose from {', '.join(SYSTEMS)}."
+            f"No system {name!r} ({error}): name a function as module:function, or choose from {'; '.join(SYSTEMS)}."
         ) from error
     return found

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.common import Row
-from benchmarks.tables.cells import markdown_table
+from benchmarks.tables.cells import markdown_table, values_of
 
-RATES: Final = ("0", "0.5")
+RATES: Final = (0.0, 0.5)
+"""Shares of mistyped words."""
 MARGIN: Final = 0.01
 """Accuracy that is counted as ahead or behind, whatever the noise."""
 _BEYOND: Final = 2.0
@@ -45,7 +46,7 @@ def grouped_rows(rows: Sequence[Row]) -> Found:
     return found
 
 
-def compare(own: Sequence[Row], other: Sequence[Row], rate: str) -> Difference:
+def compare(own: Sequence[Row], other: Sequence[Row], rate: float) -> Difference:
     """Compare two systems on one set; their rows are of the same draws."""
     pairs = zip(own, other, strict=True)
     ahead = np.stack([_right(mine, rate) - _right(theirs, rate) for mine, theirs in pairs])
@@ -53,9 +54,9 @@ def compare(own: Sequence[Row], other: Sequence[Row], rate: str) -> Difference:
     return Difference(float(ahead.mean()), max(of_draws, _standard_error(ahead.mean(axis=0))))
 
 
-def _right(row: Row, rate: str) -> npt.NDArray[np.float64]:
+def _right(row: Row, rate: float) -> npt.NDArray[np.float64]:
     """Return 1 for each right answer."""
-    packed = np.frombuffer(bytes.fromhex(row["right"][rate]), np.uint8)
+    packed = np.frombuffer(bytes.fromhex(row["right"][f"{rate:g}"]), np.uint8)
     return np.unpackbits(packed, count=row["tested"]).astype(np.float64)
 
 
@@ -71,7 +72,7 @@ def cell_table(found: Found, systems: Sequence[str]) -> str:
 
 
 def _cell(rows: Sequence[Row]) -> str:
-    return _pair(lambda rate: _bare(statistics.fmean(row["accuracy"][rate] for row in rows))) if rows else "-"
+    return _pair(lambda rate: _bare(statistics.fmean(values_of(rows, rate)))) if rows else "-"
 
 
 def summary(found: Found, system: str, rivals: Sequence[str]) -> str:
@@ -105,14 +106,14 @@ def summary(found: Found, system: str, rivals: Sequence[str]) -> str:
 
 
 def _both(rows: Sequence[Row]) -> float:
-    return statistics.fmean(row["accuracy"][rate] for row in rows for rate in RATES)
+    return statistics.fmean(value for rate in RATES for value in values_of(rows, rate))
 
 
 def _means(rows: Mapping[str, Sequence[Row]], measure: str) -> str:
     """Return the means over the sets of the means over the draws, clean / half mistyped."""
     return _pair(
         lambda rate: _bare(
-            statistics.fmean(statistics.fmean(row[measure][rate] for row in own) for own in rows.values())
+            statistics.fmean(statistics.fmean(row[measure][f"{rate:g}"] for row in own) for own in rows.values())
         )
     )
 
@@ -127,7 +128,7 @@ def _counted(rows: Mapping[str, Sequence[Row]]) -> str:
     return f"{len(rows)} sets, {draws:.3g} draws"
 
 
-def _won_and_lost(ahead: Mapping[str, Mapping[str, Difference]]) -> str:
+def _won_and_lost(ahead: Mapping[float, Mapping[str, Difference]]) -> str:
     def count(is_so: Callable[[Difference], Any]) -> str:
         return _pair(lambda rate: str(sum(bool(is_so(one)) for one in ahead[rate].values())))
 
@@ -149,7 +150,8 @@ def _worst(ahead: Mapping[str, Difference]) -> str:
     return f"{name} {found.mean:+.3f} ± {found.error:.3f}" if found.mean < 0 else "none"
 
 
-def _pair(of_rate: Callable[[str], str]) -> str:
+def _pair(of_rate: Callable[[float], str]) -> str:
+    """Return what there is to say of clean and of mistyped texts."""
     return " / ".join(map(of_rate, RATES))
 
 
