@@ -125,7 +125,7 @@ def _uneven(rows: Mapping[str, Sequence[Row]]) -> str:
 
 def _counted(rows: Mapping[str, Sequence[Row]]) -> str:
     draws = sum(map(len, rows.values())) / len(rows)
-    return f"{len(rows)} sets, {draws:.3g} draws"
+    return f"sets: {len(rows)}, draws: {draws:.3g}"
 
 
 def _won_and_lost(ahead: Mapping[float, Mapping[str, Difference]]) -> str:
