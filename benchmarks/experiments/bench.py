@@ -160,7 +160,7 @@ def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:
     return training.select(sampled_of_each(training.labels, shots, seed))
 
 
-@functools.lru_cache(maxsize=4)
+@functools.cache
 def _parts(data: Path, name: str, split: str) -> tuple[Dataset, Dataset]:
     """Return the texts to draw from, and those to test on: at most `TEST_TEXTS`, of a small training split at most half of it."""
     folder = name if name in OLD else f"{OPEN}/{name}"
