@@ -307,12 +307,14 @@ APART int cut_text_to_keep(rvl *engine, reader source, char *text) {
   return count > 0;
 }
 
+/* Callers may give texts and labels that lie in the memory: they are copied before anything in it moves. */
 static int teach(rvl *engine, const uint32_t *codes, const char *bytes, size_t count, const char *label) {
-  char text[MOST_BYTES + 1];
+  char text[MOST_BYTES + 1], name[MOST_BYTES];
   ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
   if (!is_teachable(label)) return RVL_LABEL;
-  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, label, 0) : RVL_NO_TEXT;
+  move_down(name, label, length_of(label) + 1);
+  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, name, 0) : RVL_NO_TEXT;
 }
 
 static int forget(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {

@@ -19,6 +19,7 @@ from engine_memory import (
     VERSION,
     EngineMemory,
 )
+from engine_program import drive, texts
 from hostile_files import mended
 from hostile_memories import ATTACKS, sound_memory
 
@@ -158,6 +159,15 @@ def test_a_full_memory_says_so_and_stays_as_it_was(teachable: Callable[..., Engi
     long = teachable(texts=1)
     assert long.teach("ä" * 1000, "x" * 255) == 0  # a single one always has room
     assert teachable(texts=100_000).size == teachable(texts=10_000).size
+
+
+@pytest.mark.parametrize("built", ["driver", "sanitized"])
+def test_arguments_may_lie_in_the_memory(request: pytest.FixtureRequest, built: str) -> None:
+    """`converse` in the driver calls with what the engine returned; the fuzzer does so with hostile files."""
+    files = [(GOLDEN / f"{name}.retvec").read_bytes() for name in ("rejecting", "plain")]
+    asked = [b"feed the cat at noon", b"walk the dog", *texts(4, seed=3)]
+    lines = drive([str(request.getfixturevalue(built))], files, asked)
+    assert [line.split()[0] for line in lines] == ["0", "0"]
 
 
 def test_files_that_are_none_or_damaged_change_nothing(teachable: Callable[..., EngineMemory]) -> None:
