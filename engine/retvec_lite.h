@@ -148,8 +148,9 @@ RVL_API int32_t rvl_speaker(const rvl *engine);
 RVL_API size_t rvl_memory_save(const rvl *engine, void *out, size_t most);
 RVL_API int rvl_memory_load(rvl *engine, const void *data, size_t size);
 
-/* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns
- * how many there are, at most as many as code points; the first `most` are written. Spans of UTF-8 count the bytes of the text. */
+/* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns how
+ * many spans are written, at most `most`. A text of more words, or of more than about 200, is first divided into longer spans, and words are
+ * looked for in those that count most. Spans of UTF-8 count the bytes of the text. */
 RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
 RVL_API size_t rvl_explain_utf8(rvl *engine, const char *text, size_t bytes, int32_t label, rvl_span *spans, size_t most);
 

@@ -183,7 +183,7 @@ static void converse(rvl *engine, rvl *twin, const item *texts, int number) {
   if (!bytes || bytes > MOST_BYTES) return;
   block = used_block(bytes, 0xA5), other = used_block(bytes, 0xFF);
   if (rvl_memory_open(engine, block, bytes) || rvl_memory_open(twin, other, bytes)) abort();
-  for (turn = 0; turn < 60; turn++) {
+  for (turn = 0; turn < 30; turn++) {
     const item *given = texts + (draw >> 16) % (uint32_t)number;
     const int is_given = turn % 3 == 0;
     const char *text, *label;
@@ -208,7 +208,7 @@ static void converse(rvl *engine, rvl *twin, const item *texts, int number) {
     saved = malloc(kept), twin_saved = malloc(kept);
     if (!saved || !twin_saved || rvl_memory_save(twin, twin_saved, kept) != kept) abort();
     rvl_memory_save(engine, saved, kept);
-    if (memcmp(saved, twin_saved, kept) || rvl_memory_load(engine, saved, kept)) abort();
+    if (memcmp(saved, twin_saved, kept) || (turn % 10 == 9 && rvl_memory_load(engine, saved, kept))) abort();
     add(saved, kept);
     free(text_copy), free(label_copy), free(saved), free(twin_saved);
   }
