@@ -286,6 +286,13 @@ INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
       for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
+INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict vector, uint32_t size) {
+  int32_t sum = 0;
+  uint32_t n;
+  for (n = 0; n < size; n++) sum += row[n] * vector[n];
+  return sum;
+}
+
 /* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
  * one are written to `edge`. */
 INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
@@ -340,6 +347,9 @@ INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   }                                                                                                                                 \
   attribute static void mix_##suffix(float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]) { \
     mix_body(mixed, w, count, rows, scales);                                                                                        \
+  }                                                                                                                                 \
+  attribute FAST_APART int32_t product_##suffix(const int8_t *row, const int16_t *vector, uint32_t size) {                          \
+    return product_body(row, vector, size);                                                                                         \
   }                                                                                                                                 \
   attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
 

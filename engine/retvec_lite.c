@@ -10,7 +10,7 @@
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(RVL_SMALL)
-#pragma GCC optimize("O3", "no-trapping-math", "no-math-errno", "fp-contract=off")
+#pragma GCC optimize("O3", "no-trapping-math", "no-math-errno", "fp-contract=off", "no-tree-loop-distribute-patterns")
 #endif
 
 #include "tables.h"
