@@ -226,8 +226,8 @@ def test_python_writes_what_the_engine_loads(teachable: Callable[..., EngineMemo
         {f"{n:<256}": "a" for n in range(full + 1)},
         {"ก" * 40 + f"{n:08}": "ข" for n in range(3104)} | {"x" * 91: "ข", "y": "ข"},
     ]
-    for texts in cases:
-        pairs = [(text.encode(), label.encode()) for text, label in texts.items()]
+    for case in cases:
+        pairs = [(text.encode(), label.encode()) for text, label in case.items()]
         for count, code in ((len(pairs), FULL), (len(pairs) - 1, 0)):
             content = written(pairs[:count])
             assert memory.load(content) == code
