@@ -61,7 +61,7 @@ class _Table(NamedTuple):
         taught: the texts of which the classifier reads something, with their labels.
         own: their vectors, float32 `[texts, dimension]`.
         means: of the texts and the name of each label, of length 1, float32 `[labels, dimension]`.
-        of: the label of each text, int `[texts]`.
+        of: the label of each text, int32 `[texts]`.
         reaches: 1 / the length of each text's vector beside the mean of its label, float32 `[texts]`.
         agrees: of which texts the classifier has the taught label by itself: there it speaks.
         names: vectors of the labels' names that say something, float32 `[names, dimension]`.
@@ -202,7 +202,7 @@ class Memory:
         taught = [(text, label) for text, label in self._texts.items() if self._vector(text).any()]
         own = np.array([self._vector(text) for text, _ in taught], np.float32).reshape(len(taught), -1)
         labels = list(dict.fromkeys(label for _, label in taught))
-        of = np.array([labels.index(label) for _, label in taught], np.int64)
+        of = np.array([labels.index(label) for _, label in taught], np.int32)
         sums = [own[of == place].sum(axis=0) + self._name(label) for place, label in enumerate(labels)]
         means = np.array([total / max(float(np.linalg.norm(total)), _LEAST) for total in sums], np.float32)
         joined = _OWN * own + means[of] if labels else own
