@@ -92,7 +92,7 @@ PEOPLE: Final = 40
 _SMALL: Final[Mapping[str, Any]] = {"head": "linear", "embedding": "raw"}
 
 FILES: Final[Mapping[str, tuple[str, tuple[Format, ...], Mapping[str, Any]]]] = {
-    "plain": ("int4", (EngineFormat(),), {"head": "pool", "ngram_kb": 0}),
+    "plain": ("int8", (EngineFormat(),), {"head": "pool", "ngram_kb": 0}),
     "rejecting": ("int8", (EngineFormat(), TFLite()), {**_SMALL, "ngram_kb": 24}),
     "several": (
         "int8",

@@ -1,6 +1,6 @@
 """Measure what exported files hold beside weights: `python -m tools.graph_sizes` writes retvec_lite/model/graph_sizes.json (ten minutes).
 
-Small classifiers of random weights are exported in every format. What is not their weights is told apart by least squares: what each
+Small classifiers of random weights are exported in every format but `.retvec`, which is always smaller. What is not their weights is told apart by least squares: what each
 part of a network, a code point, a word slot and a label takes, in a file and in each of its signatures.
 """
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.coreml import IOS, load_coremltools
-from retvec_lite.converters.engine import build_file, file_metadata
 from retvec_lite.converters.format import about, details
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.format import convert, package
@@ -25,9 +24,6 @@ from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS, ngram_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.runtime.native import NATIVE
-from retvec_lite.runtime.retvec_file import HEADS as ENGINE_HEADS
-from retvec_lite.version import __version__
 
 RECIPE: Final = RECIPES[LARGEST]
 
@@ -83,8 +79,6 @@ def measure(model: TrainedModel) -> dict[str, int]:
 
     facts = details(model, RECIPE.name, {"iOS": str(IOS)})
     found["coreml"] = sum(map(len, build_package(model, RECIPE, about(model, RECIPE.name), facts).values()))
-    if model.head.name in ENGINE_HEADS:
-        found["engine"] = len(build_file(model, RECIPE, file_metadata(model, RECIPE, {NATIVE: __version__})))
     return found
 
 
@@ -114,7 +108,7 @@ def fit(measured: Iterable[tuple[TrainedModel, Mapping[str, int]]]) -> dict[str,
         for name, size in sizes.items():
             counts = parts_of(name, shapes, model.encoder, model.labels)
             flat = {(scope, part): count for scope, parts in counts.items() for part, count in parts.items()}
-            rest = size - stored_bytes(name, shapes) - text_bytes(name, model.labels, model.decision)
+            rest = size - stored_bytes(name, shapes) - text_bytes(model.labels, model.decision)
             rows.setdefault(name, []).append((flat, rest))
     found: dict[str, dict[str, dict[str, float]]] = {}
     for name, measurements in rows.items():

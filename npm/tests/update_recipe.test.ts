@@ -61,14 +61,14 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** Which model is used now: the two are of different recipes. */
+/** Which model is used now: the two have different heads. */
 async function used(bundled = 1): Promise<unknown> {
   served.set("bundled.retvec", other);
-  return (await openNewest(bundled, "https://example.com/bundled.retvec")).metadata.recipe;
+  return (await openNewest(bundled, "https://example.com/bundled.retvec")).metadata.head;
 }
 
-const UPDATE = "int4";
-const BUNDLED = "int8";
+const UPDATE = "pool";
+const BUNDLED = "linear";
 
 it("an update is used from the next start on, and only a newer one after it", async () => {
   await publish(7);

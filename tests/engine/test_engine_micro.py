@@ -29,7 +29,7 @@ from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import read_text
 from tools.fuzz_engine import attack
 
-FILES = [file_of(name, recipe) for name in CASES for recipe in ("int8", "int4")]
+FILES = [file_of(name, bits) for name in CASES for bits in (8, 4)]
 
 
 def probabilities(command: Path, files: Sequence[bytes], odd: Sequence[bytes]) -> list[list[str]]:

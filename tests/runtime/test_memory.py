@@ -12,7 +12,7 @@ from command_line import Main
 
 import retvec_lite as rl
 from retvec_lite.runtime import is_built
-from retvec_lite.runtime.memory import MOST_BYTES, MOST_TAUGHT, from_bytes
+from retvec_lite.runtime.memory import MOST_BYTES, MOST_ROWS, MOST_STRINGS, from_bytes
 from tools.golden import FOLDER, LESSONS, TAUGHT, taught
 
 RETVEC = FOLDER / "rejecting.retvec"
@@ -158,11 +158,19 @@ def test_a_memory_has_an_end() -> None:
     from retvec_lite.runtime.memory import Memory
 
     memory = Memory(lambda text: (np.ones(4, np.float32), None), ["a", "b"], EncoderConfig(), None)
-    memory._replace({str(number): "a" for number in range(MOST_TAUGHT)})
-    with pytest.raises(rl.RetvecLiteError, match="full: 10,000"):
-        memory.teach("one more", "a")
+    memory._replace({str(number): "a" for number in range(MOST_ROWS - 2)})
     memory.teach("5", "b")  # what is there can change
-    assert len(from_bytes(memory.to_bytes(), "m")) == len(memory) == MOST_TAUGHT
+    for text, label in (("one more", "a"), ("6", "c")):
+        with pytest.raises(
+            rl.RetvecLiteError, match=r"full: at most 10,016 texts and labels together, and .*\. Forget"
+        ):
+            memory.teach(text, label)
+    assert len(from_bytes(memory.to_bytes(), "m")) == len(memory) == MOST_ROWS - 2
+    long = MOST_STRINGS // (MOST_BYTES + 1)
+    memory._replace({f"{number:<{MOST_BYTES}}": "a" for number in range(long)})
+    with pytest.raises(rl.RetvecLiteError, match=r"full: .* 400,512 bytes of them\."):
+        memory.teach("so many words " * 20, "a")
+    from_bytes(memory.to_bytes(), "m")
 
 
 @native
