@@ -266,7 +266,7 @@ def json_hint(fields: Mapping[str, Any], column: str) -> str | None:
     """Return what is wrong with the shape of a JSON object that has no text of its own; None where another field is meant."""
     if isinstance(fields.get(column), list | dict):
         return f"it holds a whole column in {column!r}. {ONE_A_ROW}"
-    for name, value in fields.items():
+    for name, value in fields.items() if column not in fields else ():
         row = value[0] if isinstance(value, list) and value else value
         if isinstance(row, dict) and column in row:
             kind = "all rows are" if isinstance(value, list) else "the row is"

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -30,6 +30,9 @@ _SHOWN: Final = 3
 
 _MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "NaT"))
 """What programs write for a missing value. In a table these may be words as well, so they are told and not refused."""
+
+_BETWEEN: Final = {",": True, ";": True, "#": True, "><": True, "/": False, "+": False, "&": False}
+"""Signs that people write between labels, and whether they hardly stand in one; the others must have labels on both sides."""
 
 _SINGLE: Final = re.compile("'.+'", re.DOTALL)
 _QUOTED: Final = 0.05
@@ -88,6 +91,36 @@ def check_single(labels: Sequence[str], source: object) -> None:
             f"{labels[rows[0]]!r}: pass --multi-label (multi_label=True) if it separates labels, or --no-multi-label "
             "(multi_label=False) if it is part of one."
         )
+
+
+def check_separated(labels: Sequence[str], source: object) -> None:
+    """Make sure that no label is several with another sign than `|` between them; raises RetvecLiteError with how many rows have such.
+
+    Its parts are labels of their own, or stand beside several others.
+
+    Example:
+        >>> from retvec_lite.data.warnings import check_separated
+        >>> check_separated(["card, lost", "card, stolen", "account, lost"], "d.csv")
+    """
+    counts = Counter(labels)
+    for sign, is_list in _BETWEEN.items():
+        names_of = {label: [name for part in label.split(sign) if (name := part.strip(" <>"))] for label in counts}
+        parts = {label: names for label, names in names_of.items() if len(names) > 1}
+        beside = Counter(part for names in parts.values() for part in set(names))
+        places = {(part, place) for names in parts.values() for place, part in enumerate(names)}
+        own = {names[0] for names in names_of.values() if len(names) == 1}
+        own |= {part for part, count in Counter(part for part, _ in places).items() if is_list and count > 1}
+        found = [
+            label
+            for label, names in parts.items()
+            if all(part in own or (is_list and beside[part] > 1) for part in names) and not own.isdisjoint(names)
+        ]
+        if found:
+            raise RetvecLiteError(
+                f"{sum(counts[label] for label in found):,} of {len(labels):,} labels of {source} seem to be several with {sign!r} between "
+                f"them, such as {found[0]!r}: write {SEPARATOR} in its place and pass --multi-label (multi_label=True), or pass "
+                "--no-multi-label (multi_label=False) if each is one label."
+            )
 
 
 def data_warnings(training: Dataset, validation: Dataset | None = None, both: Sequence[str] | None = None) -> list[str]:

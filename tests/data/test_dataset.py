@@ -130,7 +130,7 @@ LONE = '{"text": "x", "label": "\\ud800"}'
         ("d.jsonl", '{"text": 3, "label": "a"}', ["line 1", "'text'", "not 3"]),
         ("d.jsonl", '{"text": "x", "label": null}', ["line 1", "the column 'label' is empty"]),
         ("d.jsonl", '{"text": "x", "label": NaN}', ["line 1", "the column 'label' is empty", "--skip-bad-rows"]),
-        ("d.jsonl", '{"text": "x", "label": ["a"]}', ["line 1", '["a"]']),
+        ("d.jsonl", '{"text": "x", "label": ["a", "b"]}', ["line 1", '["a", "b"]']),
     ],
 )  # fmt: skip
 def test_bad_input_is_named_with_its_place(tmp_path: Path, name: str, content: str | bytes, parts: list[str]) -> None:
