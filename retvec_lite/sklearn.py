@@ -124,7 +124,9 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if wrong := [label for label in targets if isinstance(label, int | float) and label_of(label) is None]:
             raise RetvecLiteError(f"The label {shown(wrong[0])} in y is infinite, or too large for a float.")
         if lists := [label for label in targets if isinstance(label, str) and listed_in(label) is not label]:
-            raise RetvecLiteError(f"The label {shown(lists[0])} in y is a list: pass lists, with multi_label=True, or one label each.")
+            raise RetvecLiteError(
+                f"The label {shown(lists[0])} in y is a list: pass lists, with multi_label=True, or one label each."
+            )
         return [str(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:

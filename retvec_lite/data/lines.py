@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
 
+from retvec_lite.data.encodings import encoding_hint
 from retvec_lite.errors import RetvecLiteError, SystematicError, reason
 from retvec_lite.foreign import require_size
 
@@ -100,10 +101,7 @@ def problem_in(text: str) -> str | None:
         return None
     if found[0] == _NUL:
         return "NUL byte. Is this UTF-16 without a byte order mark, or a binary file? Convert it to UTF-8"
-    return (
-        f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8. Save the file as UTF-8 (in Excel: CSV UTF-8), or convert it, "
-        "for example with iconv -f WINDOWS-1252 -t UTF-8"
-    )
+    return f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8. {encoding_hint(text)}"
 
 
 def unreadable(path: object, error: BaseException) -> RetvecLiteError:

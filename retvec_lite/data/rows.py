@@ -228,7 +228,7 @@ class Rows:
             raise self._broken(self._table.line_num, error) from error
         if header is None:
             raise RetvecLiteError(f"{self._path} is empty.")
-        if problem := problem_in("".join(header)):
+        if problem := problem_in(",".join(header)):
             raise self.bad(self._table.line_num, problem)
         while not header[-1].strip():  # spreadsheets write columns that were emptied
             header.pop()
@@ -273,7 +273,7 @@ class Rows:
             if record and len(record) != size:
                 cells = f"{len(record)} cell{'s' * (len(record) != 1)}"
                 self._skipped.bad(self.bad(line, f"{cells}, but the header has {size}{cells_hint(record)}"))
-            elif record and (problem := problem_in("".join(record))):
+            elif record and (problem := problem_in(",".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))
             elif record:
                 yield Row(line, dict(zip(self.columns, record, strict=True)))

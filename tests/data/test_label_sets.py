@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import retvec_lite as rl
-
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
 from retvec_lite.data.splits import split
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings
@@ -86,7 +85,11 @@ def test_a_list_in_a_cell_is_several_labels_or_refused_and_never_a_class(tmp_pat
             with pytest.raises(RetvecLiteError) as caught:
                 as_dataset(data, multi_label=given)
             told = str(caught.value)
-            assert "'label' is a list of labels: [" in told and "--multi-label (multi_label=True)" in told and "skip" not in told
+            assert (
+                "'label' is a list of labels: [" in told
+                and "--multi-label (multi_label=True)" in told
+                and "skip" not in told
+            )
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,10 @@ def test_other_shapes_of_json_say_how_to_write_it(tmp_path: Path, content: str, 
     ],
 )
 def test_a_row_with_a_text_of_its_own_is_read_whatever_other_fields_hold(tmp_path: Path, other: dict[str, Any]) -> None:
-    rows = [{"id": row, "text": text, **other, "label": label} for row, (text, label) in enumerate([("hi", "a"), ("you", "b")])]
+    rows = [
+        {"id": row, "text": text, **other, "label": label}
+        for row, (text, label) in enumerate([("hi", "a"), ("you", "b")])
+    ]
     for name, content in (("d.jsonl", "\n".join(map(json.dumps, rows))), ("d.json", json.dumps(rows))):
         path = tmp_path / name
         path.write_text(content)
@@ -108,7 +111,9 @@ def test_a_row_with_a_text_of_its_own_is_read_whatever_other_fields_hold(tmp_pat
         assert (found.texts, found.labels, found.left_out) == (("hi", "you"), ("a", "b"), ())
         assert list(read_texts(path)) == ["hi", "you"]
         # Another field is no label, and no hint to one.
-        with pytest.raises(RetvecLiteError, match=r"no field 'intent' \(found: 'id', 'text', .*Name it with --label-column"):
+        with pytest.raises(
+            RetvecLiteError, match=r"no field 'intent' \(found: 'id', 'text', .*Name it with --label-column"
+        ):
             read_dataset(path, label_column="intent")
 
 
