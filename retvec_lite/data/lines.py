@@ -202,6 +202,8 @@ class Skipped:
         self.empty, self.count, self.first = 0, 0, ""
         self.headers: list[str] = []
         """Where rows repeat the names of the columns, as in files that were joined."""
+        self.notes: list[str] = []
+        """What else a report says of how the data were read."""
 
     def bad(self, error: RetvecLiteError) -> None:
         """Take the error of a bad row, or raise it."""
@@ -213,7 +215,7 @@ class Skipped:
 
     def sentences(self) -> tuple[str, ...]:
         """Return what a report says about them."""
-        found = []
+        found = [*self.notes]
         if self.empty:
             found.append(f"{_counted(self.empty, 'empty row')} skipped.")
         if self.headers:

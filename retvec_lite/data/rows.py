@@ -131,6 +131,7 @@ class Rows:
         skipped: Skipped | None = None,
         whole: bool = False,
         can_rename: bool = True,
+        is_text: bool = False,
     ) -> None:
         """Open the file; its suffix decides the format.
 
@@ -141,6 +142,7 @@ class Rows:
             skipped: told about empty and bad rows, which are left out; without it, a bad one is an error.
             whole: read all columns of Parquet, and not the required ones alone.
             can_rename: options name the columns, which errors say.
+            is_text: a text file is one text, and not one a line.
 
         Raises:
             RetvecLiteError: for a file that cannot be opened or lacks a column; and later for each bad row, unless `skipped` takes it.
@@ -150,6 +152,7 @@ class Rows:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise RetvecLiteError(f"delimiter must be one character, such as ';', or tab, not {shown(delimiter)}.")
         self._path, self._required, self._skipped, self._whole = path, required, skipped or Skipped(), whole
+        self._is_text = is_text
         self._options = _OPTIONS if can_rename else (None,) * len(required)
         self._suffix, codec = format_of(path)
         self.columns: list[str] = []
@@ -201,7 +204,11 @@ class Rows:
 
     def _text_lines(self) -> Iterator[Row]:
         (column,) = self._required
-        return text_rows(self._lines, column, str(self._path), self._skipped)
+        bad, rows = self._skipped.count, text_rows(self._lines, column, str(self._path), self._skipped)
+        if not self._is_text:
+            return rows
+        text = "\n".join(row.fields[column] for row in rows).strip("\n")
+        return iter([Row(1, {column: text})] if self._skipped.count == bad else [])
 
     def _open_table(self, delimiter: str | None) -> None:
         # The limit is global to the process, so it is raised once and never put back under another reader's feet.

@@ -3,17 +3,20 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.data.rows import check_suffix, endings, format_of
+from retvec_lite.data.rows import TEXT_SUFFIX, check_suffix, endings, format_of
 from retvec_lite.errors import RetvecLiteError
 
 _CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage", ".onnx")
 
 _ADDRESS: Final = re.compile(r"\w[\w+.-]+:/+", re.ASCII)
 """How an address begins; one letter before the colon is a disk of Windows."""
+
+_FEW: Final = 5
+"""Text files of a label that look like documents; fewer may have a text a line."""
 
 
 def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
@@ -92,6 +95,28 @@ def label_in_name(file: Path, kind: str) -> str:
     if kind == "folder":
         return Path(os.path.abspath(file)).parent.name
     return Path(file.stem).stem if format_of(file)[1] else file.stem
+
+
+def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
+    """Return what to say where few text files may hold a text a line, and were read as one each.
+
+    Args:
+        texts: those of each file.
+
+    Raises:
+        RetvecLiteError: where each folder has one such file, which leaves one text a label.
+    """
+    found = {file: text for file, rows in texts.items() for text in rows if format_of(file)[0] == TEXT_SUFFIX}
+    folders = {file.parent for file in found}
+    if len(found) >= _FEW * len(folders) or not all("\n" in text for text in found.values()):
+        return []
+    lines = "If each line is a text, name the files by the labels (spam.txt) and pass --labels-from file (labels_from='file')."
+    if len(found) == len(folders):
+        raise RetvecLiteError(
+            f"Each folder has one text file, such as {min(found)}, which is one text where folders name the labels. {lines} If it is one, "
+            "add others, or use a table."
+        )
+    return [f"The {len(found):,} text files are one text each. {lines}"]
 
 
 def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from retvec_lite.contract import BLANK, INVISIBLE
@@ -28,8 +28,12 @@ FEW: Final = 5
 _SHOWN: Final = 3
 """Examples in a warning."""
 
-_MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "NaT"))
+_MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "<NA>", "NaT"))
 """What programs write for a missing value. In a table these may be words as well, so they are told and not refused."""
+
+_FAILED: Final = re.compile(r"#(?:[¡¿]?[^\W\d_]{2,}(?:/0)?[!?]|[^\W\d_]/[^\W\d_]|NV|DIV/0|GETTING_DATA)")
+"""What spreadsheets show where a formula fails, in capitals and in the language that they speak: `#REF!`, `#BEZUG!`, `#NOM?`, `#N/A`."""
+_FORMULA: Final = re.compile(r"=\s*(?:\"|[-+(]*(?:[^\W\d][\w.]*\(|(?:'[^']+'!|[\w.]+!)?\$?[A-Za-z]{1,3}\$?\d+(?!\w)))")
 
 _BETWEEN: Final = {",": True, ";": True, "#": True, "><": True, "/": False, "+": False, "&": False}
 """Signs that people write between labels, and whether they hardly stand in one; the others must have labels on both sides."""
@@ -163,12 +167,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         found.append(f"Labels that differ only in {what}: {examples}. Is each of them one label?")
 
     for what, cells in (("text", training.texts), ("label", [*counts.elements(), *(described.keys() - counts.keys())])):
-        if missing := [cell for cell in cells if cell.strip() in _MISSING]:
-            words = _listed(list(dict.fromkeys(missing)), repr)
-            found.append(
-                f"{_count(missing, f'{what} reads', f'{what}s read')} {words}, which programs write for a missing value. "
-                "If it is one, leave these rows out."
-            )
+        found += _odd_cells(what, cells)
 
     rows = list(zip(training.texts, training.labels, strict=True))
     quoted = [row for row in rows if any(map(_SINGLE.fullmatch, row))]
@@ -195,6 +194,20 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
             f"will look too good: {_listed(both, _short)}."
         )
     return found
+
+
+def _odd_cells(what: str, cells: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each kind of cell that a program left, and no person wrote; `what` is "text" or "label"."""
+    missing = "which programs write for a missing value. If it is one, leave these rows out."
+    failed = "which spreadsheets show where a formula fails. Mend the sheet, or leave these rows out."
+    values = "Save the sheet with their values, as CSV UTF-8."
+    for is_odd, one, several, says in (
+        (lambda cell: cell in _MISSING, f"{what} reads", f"{what}s read", f", {missing}"),
+        (lambda cell: cell.isupper() and _FAILED.fullmatch(cell), f"{what} reads", f"{what}s read", f", {failed}"),
+        (_FORMULA.match, f"{what} is a formula:", f"{what}s are formulas:", f". {values}"),
+    ):
+        if odd := [cell for cell in cells if is_odd(cell.strip())]:
+            yield f"{_count(odd, one, several)} {_listed(list(dict.fromkeys(odd)), _short)}{says}"
 
 
 def in_both(training: Dataset, validation: Dataset) -> list[str]:
