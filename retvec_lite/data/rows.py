@@ -63,7 +63,7 @@ class Row(NamedTuple):
     """A row, and where it is.
 
     Attributes:
-        line: the line on which it begins; in a JSON array and in Parquet, its number. From 1.
+        line: the line on which it begins, from 1; in a JSON array and in Parquet the row, from 0.
         fields: texts by column; in JSON and Parquet any values.
     """
 
@@ -302,9 +302,9 @@ class Rows:
             line += head.endswith("\n")
         if head.lstrip().startswith("["):
             self.unit = "row"
-            number = 0
+            number = -1
             try:
-                for number, source in enumerate(array_items(head, self._text.read), 1):
+                for number, source in enumerate(array_items(head, self._text.read)):
                     yield number, source.replace("\0", "\udc00")
             except (ValueError, RecursionError) as error:
                 problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -354,7 +354,7 @@ class Rows:
     def _parquet_rows(self) -> Iterator[Row]:
         batches = self._parquet.iter_batches(_BATCH, columns=None if self._whole else list(self._required))
         rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
-        for number, fields in enumerate(rows, 1):
+        for number, fields in enumerate(rows):
             try:
                 # What Hive and Impala call a string may have no mark that says so.
                 for name in self._required:
