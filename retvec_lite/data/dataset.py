@@ -388,7 +388,7 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
             if rows and column == label_column:
                 several = sum(SEPARATOR in str(other.label) for other in rows)
                 count = f" ({several:,} of {len(rows):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
-                hint = f". Pass --multi-label if a text may have no label{count}"
+                hint = f". Pass --multi-label (multi_label=True) if a text may have no label{count}"
             raise origin.bad(row, f"the column {column!r} is empty{hint}")
     label = join_labels(names)
     if label and (problem := problem_in_label(label)):  # a text may have none of several labels

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -249,7 +250,8 @@ def delimiter_hint(header: Sequence[str], required: Sequence[str]) -> str:
     signs = dict.fromkeys(re.findall(r"[^\w \t\"]", line)) if len(header) == 1 else ()
     for sign in signs:
         if {part.strip() for part in line.split(sign)}.issuperset(required):
-            return f" It looks separated by {sign!r}: add --delimiter {sign!r} (delimiter={sign!r})."
+            typed = shlex.quote(sign) if sign.isprintable() else f"${sign!r}"
+            return f" It looks separated by {sign!r}: add --delimiter {typed} (delimiter={sign!r})."
     return " If another character separates them, name it with --delimiter (delimiter)." if signs else ""
 
 

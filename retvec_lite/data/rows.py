@@ -36,7 +36,7 @@ TEXT_SUFFIX: Final = ".txt"
 LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 """Suffixes of formats with columns."""
 
-_OPTIONS: Final = ("--text-column", "--label-column")
+_OPTIONS: Final = ("--text-column (text_column)", "--label-column (label_column)")
 
 _SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
@@ -243,7 +243,7 @@ class Rows:
             header = [name.strip() for name in header]  # "text, label" is what people write
         note = f" The first row must hold the names of the columns.{delimiter_hint(header, self._required)}"
         if likely != delimiter:
-            note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter out."
+            note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter (delimiter) out."
         self._check_columns(header, note)
 
     def _check_columns(self, columns: list[str], note: str = "") -> None:

@@ -157,7 +157,9 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
     counts = training.label_counts
     described = dict(training.descriptions)
     if training.multi_label and all(len(names) == 1 for names in training.label_sets):
-        found.append("Every text has exactly one label: without --multi-label, the classifier would know that.")
+        found.append(
+            "Every text has exactly one label: without --multi-label (multi_label), the classifier would know that."
+        )
     alike: dict[str, list[str]] = defaultdict(list)
     for label in training.classes:
         alike[_key(label)].append(label)

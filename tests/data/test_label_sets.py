@@ -192,7 +192,11 @@ def test_a_part_of_the_rows_stays_what_it_is() -> None:
         ),
         ([["a", float("nan")]], {"multi_label": True}, "a missing value|must be a string"),
         ([["a\tb"]], {"multi_label": True}, "control character"),
-        ([""], {}, "the column 'label' is empty. Pass --multi-label if a text may have no label"),
+        (
+            [""],
+            {},
+            "the column 'label' is empty. Pass --multi-label \\(multi_label=True\\) if a text may have no label",
+        ),
     ],
 )
 def test_what_is_no_set_of_labels_is_refused(labels: list[Any], options: Any, message: str) -> None:
@@ -249,7 +253,7 @@ def test_warnings_count_labels_not_sets() -> None:
     assert data_warnings(data) == ["1 text has different labels in different rows: 'x' ('a', 'a|b')."]
     single = as_dataset(list("1234567890"), ["a", "b"] * 5, multi_label=True)
     assert data_warnings(single) == [
-        "Every text has exactly one label: without --multi-label, the classifier would know that."
+        "Every text has exactly one label: without --multi-label (multi_label), the classifier would know that."
     ]
 
 
@@ -258,5 +262,7 @@ def test_how_bad_rows_are_left_out_is_told_once_and_not_to_who_does_so(tmp_path:
     with pytest.raises(RetvecLiteError) as caught:
         read_dataset(path)
     assert str(caught.value).count("--skip-bad-rows") == 1
-    with pytest.raises(RetvecLiteError, match=r"the first: .* Pass --multi-label if a text may have no label\.$"):
+    with pytest.raises(
+        RetvecLiteError, match=r"the first: .* Pass --multi-label \(multi_label=True\) if a text may have no label\.$"
+    ):
         read_dataset(path, skip_bad_rows=True)

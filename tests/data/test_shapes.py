@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +118,11 @@ def test_a_row_with_a_text_of_its_own_is_read_whatever_other_fields_hold(tmp_pat
             read_dataset(path, label_column="intent")
 
 
-@pytest.mark.parametrize("sign", "^~:#\x1f-")
+@pytest.mark.parametrize("sign", "^~:#\x1f-'")
 def test_an_unusual_delimiter_is_named(tmp_path: Path, sign: str) -> None:
     told = refusal(tmp_path / "d.csv", f"text{sign}label\nhi{sign}a\n")
-    assert f"add --delimiter {sign!r} (delimiter={sign!r})." in told
+    typed = {"\x1f": "$'\\x1f'"}.get(sign, shlex.quote(sign))  # what the shell makes that sign of
+    assert f"add --delimiter {typed} (delimiter={sign!r})." in told
     assert read_dataset(tmp_path / "d.csv", delimiter=sign).texts == ("hi",)
     told = refusal(tmp_path / "d.csv", f"body{sign}kind\nhi{sign}a\n")
     assert "name it with --delimiter (delimiter)" in told

@@ -162,7 +162,7 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "there.csv"], "there.csv is empty."
     yield (
         ["--input", "labelled.csv"],
-        "labelled.csv already has a column 'label'. Name the new one with --label-column.",
+        "labelled.csv already has a column 'label'. Name the new one with --label-column (label_column).",
     )
     yield ["--input", "*.none"], "No file matches *.none."
     yield ["--input", "good.csv", "table.xlsx"], "Cannot read table.xlsx: the name of an input file ends in .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq, .txt, also with .gz, .bz2, .zst, .lz4 behind it. Save the sheet as CSV UTF-8."  # fmt: skip
@@ -170,7 +170,7 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "csv.parquet"], "Cannot read csv.parquet: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file."  # fmt: skip
     yield (
         ["--input", "column.jsonl"],
-        "column.jsonl, line 1: no field 'text' (found: 'body'). Name it with --text-column. " + SKIP,
+        "column.jsonl, line 1: no field 'text' (found: 'body'). Name it with --text-column (text_column). " + SKIP,
     )
     yield ["--input", "not.csv.gz"], "Cannot read not.csv.gz: Not a gzipped file (b'te')."  # fmt: skip
     yield ["--input", "numbers.parquet"], "numbers.parquet, row 0: 'text' must be a string, not 1. " + SKIP
