@@ -17,7 +17,7 @@ from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
-from retvec_lite.data.sources import check_documents, data_files, label_in_name, names_of_files
+from retvec_lite.data.sources import check_documents, data_files, given_files, label_in_name, names_of_files
 from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
@@ -243,7 +243,7 @@ def read_dataset(
         (('delivery', 'greeting'), ('1 empty row skipped.',))
     """
     _check_columns(text_column, label_column)
-    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    given = given_files(path)
     has_column, skipped = labels_from == "column", Skipped(skip_bad_rows)
     suffixes = LABELLED if has_column else (*LABELLED, TEXT_SUFFIX)
     parts, before = [], 0

@@ -34,6 +34,17 @@ def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
     return data if is_paths else None
 
 
+def given_files(data: Any) -> Sequence[str | os.PathLike[str]]:
+    """Return the paths that data are, strings in a list among them; raises RetvecLiteError for a table, texts or anything else."""
+    given = (data,) if isinstance(data, str | os.PathLike) else data
+    if isinstance(given, list | tuple) and all(isinstance(name, str | os.PathLike) for name in given):
+        return given
+    raise RetvecLiteError(
+        f"Files are read by their paths, and this is a {type(data).__name__}. Pass a table, or texts and labels, to `train`, `check` or "
+        "`evaluate` as they are."
+    )
+
+
 def refuse_address(path: str | os.PathLike[str]) -> None:
     """Raise RetvecLiteError for the address of something on a network."""
     name = os.fspath(path)

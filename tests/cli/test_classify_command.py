@@ -311,7 +311,11 @@ def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: s
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.csv", "body\n12\n", r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column \(text_column\)\."),
+        (
+            "a.csv",
+            "body\n12\n",
+            r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column \(text_column\)\.",
+        ),
         ("a.csv", "text,text\n1,2\n", "The column 'text' appears twice in"),
         ("a.csv", "", r"a\.csv is empty\."),
         ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 cell, but the header has 2"),

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
@@ -60,6 +62,25 @@ def test_messages_name_the_file_of_a_row_and_count_over_all(folder: Path) -> Non
     assert found.texts == ("hi", "where?", "hello")
     empty, header, bad = found.left_out
     assert empty == "2 empty rows skipped." and "data/a.csv, line 4." in header and "data/b.tsv, line 2" in bad
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"text": ["hi"], "label": ["a"]}),
+        pd.Series(["hi"]),
+        {"text": ["hi"], "label": ["a"]},
+        [("hi", "a")],
+        [{"text": "hi", "label": "a"}],
+        np.array(["hi"]),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_the_reader_of_files_says_where_tables_and_texts_belong(data: Any) -> None:
+    with pytest.raises(
+        RetvecLiteError, match=rf"this is a {type(data).__name__}\. Pass a table, .* `train`, `check` or `evaluate`"
+    ):
+        read_dataset(data)
 
 
 def test_what_several_files_are_called_names_the_first_and_counts_the_others(folder: Path) -> None:
