@@ -153,6 +153,36 @@ def test_rare_lookalikes_of_known_letters_are_known_from_version_3_on() -> None:
     assert not set(known_characters(["hi 5"], 2)) & set("ꓧᎻ𐌷⠓🇭❺")
 
 
+def test_signs_are_known_of_texts_that_hold_nothing_else() -> None:
+    texts = ["😍👏🏽", "❤️ !", "great 🎉", "&#128545;", "<b>☀</b>", "🇩🇪", "ok"]
+    found = set(known_characters(texts, 3))
+    assert {"😍", "👏", "❤", "😡", "☀", "!", "！", "o", "K"} <= found and not {
+        "🎉",
+        "\ufe0f",
+        "&",
+        "#",
+        "<",
+        " ",
+    } & found
+    assert not {"😍", "❤"} & set(known_characters(texts, 2)), "from version 3 on"
+    decision = Decision(characters="".join(sorted(found)))
+    assert [decision.reads(text) for text in ("😍😍", "🚀", "?", "привет 😡", "привет")] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert "letters, digits and signs of the training texts" in str(decision)
+
+
+def test_few_texts_of_punctuation_are_slips() -> None:
+    texts = [f"text {row}" for row in range(300)]
+    assert not {"?", "-", "$", "…"} & set(known_characters([*texts, "?", "- $ …"], 3))
+    assert {"?", "-", "$", "…"} <= set(known_characters([*texts, "?", "- $ …", "??", "?!"], 3))
+    assert "😍" in known_characters([*texts, "😍"], 3), "which stands in no other texts by chance"
+
+
 @given(st.lists(st.text()))
 def test_characters_are_closed_under_case(texts: list[str]) -> None:
     found = known_characters(texts)
