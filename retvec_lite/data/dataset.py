@@ -224,7 +224,7 @@ def read_dataset(
         path: the file; a folder, with all data files in it; a pattern such as "data/*.csv"; or a list of these.
         text_column: column of the texts in a file or table.
         label_column: column of the labels in a file or table.
-        multi_label: a text may have several labels, separated by | (in JSON, Parquet and Python also a list), or none;
+        multi_label: a text may have several labels, separated by |, or as a list (also in a cell: ['a', 'b']), or none;
             --no-multi-label (False): | is part of a label (default: one label, without | where a classifier is trained).
         delimiter: between the cells of a CSV or TSV file, such as ; or tab (default: the one of , ; | and tab that fits the header).
         skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them (default: they are an error).

@@ -121,13 +121,15 @@ def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
     folders = {file.parent for file in found}
     if len(found) >= _FEW * len(folders) or not all("\n" in text for text in found.values()):
         return []
-    lines = "If each line is a text, name the files by the labels (spam.txt) and pass --labels-from file (labels_from='file')."
+    lines = (
+        "If each line is one, name the files by the labels (spam.txt) and pass --labels-from file (labels_from='file')"
+    )
     if len(found) == len(folders):
         raise RetvecLiteError(
-            f"Each folder has one text file, such as {min(found)}, which is one text where folders name the labels. {lines} If it is one, "
-            "add others, or use a table."
+            f"Each folder has one text file, such as {min(found)}, and a text file is one text where folders name the labels. {lines}; "
+            "otherwise add more files, or use a table."
         )
-    return [f"The {len(found):,} text files are one text each. {lines}"]
+    return [f"The {len(found):,} text files are one text each. {lines}."]
 
 
 def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:

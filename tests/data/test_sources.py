@@ -140,7 +140,7 @@ def test_a_text_file_in_the_folder_of_a_label_is_one_text(tmp_path: Path, count:
 def test_few_text_files_of_several_lines_are_asked_about(tmp_path: Path) -> None:
     documents(tmp_path / "lines", "ham", "spam", count=1)
     with pytest.raises(
-        RetvecLiteError, match=r"Each folder has one text file, such as .*0\.txt, which is one text .*"
+        RetvecLiteError, match=r"Each folder has one text file, such as .*0\.txt, and a text file is one text where"
     ) as caught:
         read_dataset(tmp_path / "lines", labels_from="folder")
     assert "name the files by the labels (spam.txt) and pass --labels-from file (labels_from='file')" in str(
@@ -148,7 +148,7 @@ def test_few_text_files_of_several_lines_are_asked_about(tmp_path: Path) -> None
     )
     documents(tmp_path / "few", "ham", "spam", count=3)
     (note,) = read_dataset(tmp_path / "few", labels_from="folder").left_out
-    assert note.startswith("The 6 text files are one text each. If each line is a text")
+    assert note.startswith("The 6 text files are one text each. If each line is one, name")
     documents(tmp_path / "short", "ham", "spam", count=1, text="")
     assert read_dataset(tmp_path / "short", labels_from="folder").left_out == ()
     # Named by their labels, such files have a text a line.
