@@ -1,6 +1,5 @@
 """What a label is: how values become the strings that classifiers answer with, how several stand in one cell, and what each weighs."""
 
-import ast
 import contextlib
 import json
 import os
@@ -130,14 +129,15 @@ def listed_in(cell: str, multi_label: bool = False) -> Any:
     quoted = _QUOTED.findall(inside)
     if not _QUOTED.sub("", inside).strip(" ,\t\r\n"):
         return [_ESCAPED.sub(r"\1", part[1:-1]) for part in quoted]
-    for read in (json.loads, ast.literal_eval):
-        with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            found = read(match[1])
-            return found if hasattr(found, "__iter__") and not isinstance(found, str) else cell
+    for written in (match[1], match[1].replace("'", '"')):  # JSON, and Python's objects
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(written)
+    if match[1][0] == "(":
+        return cell
     if _NUMBERS.fullmatch(inside):
         return [float(part) if "." in part else int(part) for part in inside.split()]
     parts = inside.split(",")
-    is_list = (multi_label or len(parts) > 1) and text[0] in "[{" and not _QUOTING.search(inside)
+    is_list = (multi_label or len(parts) > 1) and not _QUOTING.search(inside)
     return [part.strip() for part in parts] if is_list else cell
 
 

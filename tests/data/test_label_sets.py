@@ -111,8 +111,8 @@ def test_an_empty_list_is_no_label(cell: str) -> None:
 
 
 def test_words_in_brackets_are_labels() -> None:
-    labels = ["[spam]", "(late)", "{x}", "billing [old]", "(a) or (b)", ":-)", "a, b", "[a] [b]", "[1"]
-    assert as_dataset(list("123456789"), labels).labels == tuple(labels)
+    labels = ["[spam]", "(late)", "{x}", "billing [old]", "(a) or (b)", "(1)", "(a, b)", ":-)", "a, b", "[a] [b]", "[1"]
+    assert as_dataset(list("0123456789x"), labels).labels == tuple(labels)
     assert as_dataset(["x", "y"], ["[a, b]", "[a]"], multi_label=True).label_sets == (("a", "b"), ("a",)), "Spark's"
 
 
