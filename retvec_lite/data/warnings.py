@@ -95,6 +95,7 @@ def check_single(labels: Sequence[str], source: object) -> None:
             f"{labels[rows[0]]!r}: pass --multi-label (multi_label=True) if it separates labels, or --no-multi-label "
             "(multi_label=False) if it is part of one."
         )
+    check_separated(labels, source)
 
 
 def check_separated(labels: Sequence[str], source: object) -> None:

@@ -118,7 +118,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
     check_trainable(training)
     if multi_label is None and not training.multi_label:
         check_single((*training.labels, *dict(training.descriptions)), training.path)
-    if multi_label is not False and not any(len(names) > 1 for names in training.label_sets):
+    elif training.multi_label and not any(len(names) > 1 for names in training.label_sets):
         check_separated([*training.label_counts.elements()], training.path)
     if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
         raise RetvecLiteError(
