@@ -7,7 +7,6 @@ import dataclasses
 import difflib
 import functools
 import math
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -16,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.condensing import condense
-from retvec_lite.contract import CONTRACT_VERSION, Floats
+from retvec_lite.contract import BLANK, CONTRACT_VERSION, Floats
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.kinds import SIGNS, class_of
 from retvec_lite.letters import compatibility_forms, is_rare, lookalikes
 from retvec_lite.ngrams import folded_letters
 
@@ -31,11 +29,10 @@ UNKNOWN_POWER: Final = 0.2
 _LISTS: Final = frozenset(("thresholds", "shares"))
 """Fields with a number for each label, which are left out where there is none."""
 
-_SIGN: Final = re.compile(f"[{class_of(SIGNS)}]")
 _BEGINNING: Final = 512
-"""Code points of a text that say whether it is signs alone."""
+"""Code points of a text that say whether it has letters or digits."""
 _FEW_SIGNS: Final = 0.01
-"""Share of the texts of signs alone below which they are slips."""
+"""Share of the texts without letters and digits below which their punctuation is a slip."""
 
 _FEW: Final = 5
 """Most labels that are all listed where none is like a wrong one."""
@@ -118,8 +115,9 @@ class Decision:
         """
         from retvec_lite.terminal import one_line
 
-        signs = set(_SIGN.findall(self.characters)).difference(map(chr, compatibility_forms(CONTRACT_VERSION)))
-        kinds = "letters, digits and signs" if signs else "letters and digits"
+        forms = {*compatibility_forms(CONTRACT_VERSION), *lookalikes(CONTRACT_VERSION)}
+        has_signs = any(not char.isalnum() and ord(char) not in forms for char in self.characters)
+        kinds = "letters, digits and signs" if has_signs else "letters and digits"
         none = [f"without any of the {len(self.characters):,} {kinds} of the training texts"]
         none *= bool(self.characters)
         if self.thresholds is not None:
@@ -315,12 +313,12 @@ def known_characters(texts: Iterable[str], contract_version: int = 1) -> str:
 
 
 def _signs_alone(texts: Sequence[str]) -> set[str]:
-    """Return the signs of the texts that are read as signs alone.
+    """Return what is read of the texts without letters and digits.
 
     Punctuation and what keyboards have stand in texts of every script, which would all be known by it. It counts where one text in a hundred
-    is signs alone; fewer are slips.
+    is such; fewer are slips.
     """
-    read = (condense(text, _BEGINNING) for text in texts if _SIGN.match(text.lstrip()))
-    alone = [found for text in read if not any(map(str.isalnum, text)) and (found := set(_SIGN.findall(text)))]
+    read = (set(condense(text, _BEGINNING)).difference(BLANK) for text in texts if not text.lstrip()[:1].isalnum())
+    alone = [found for found in read if found and not any(map(str.isalnum, found))]
     are_few = len(alone) < _FEW_SIGNS * len(texts)
     return {sign for sign in set().union(*alone) if not are_few or unicodedata.category(sign) == "So"}

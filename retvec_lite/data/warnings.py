@@ -34,6 +34,7 @@ _MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", 
 _FAILED: Final = re.compile(r"#(?:[¡¿]?[^\W\d_]{2,}(?:/0)?[!?]|[^\W\d_]/[^\W\d_]|NV|DIV/0|GETTING_DATA)")
 """What spreadsheets show where a formula fails, in capitals and in the language that they speak: `#REF!`, `#BEZUG!`, `#NOM?`, `#N/A`."""
 _FORMULA: Final = re.compile(r"=\s*(?:\"|[-+(]*(?:[^\W\d][\w.]*\(|(?:'[^']+'!|[\w.]+!)?\$?[A-Za-z]{1,3}\$?\d+(?!\w)))")
+"""How a formula begins: with a function, a cell or a text."""
 
 _BETWEEN: Final = {",": True, ";": True, "#": True, "><": True, "/": False, "+": False, "&": False}
 """Signs that people write between labels, and whether they hardly stand in one; the others must have labels on both sides."""
