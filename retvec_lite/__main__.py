@@ -71,7 +71,9 @@ class _Parser(argparse.ArgumentParser):
         unknown = re.match(r"unrecognized arguments: (?:.* )?(--?[^ =]+)", message)
         choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
         if missing := re.fullmatch(r"the following arguments are required: (--[^ ,]+)", message):
-            message = f"{missing[1]} is missing: write it in front of its value"
+            action = self._option_string_actions[missing[1]]
+            what = re.split(r"[.;:] | \(", action.help or "")[0]
+            message = f"{missing[1]} is missing: add {missing[1]} {action.metavar}, {what}"
         elif unknown:
             message += f".{did_you_mean(unknown[1], self._option_string_actions)}"
         elif choice:

@@ -187,12 +187,14 @@ class Classifier(Taught, Learning):
 
     def _embed_dimension(self) -> int:
         if self._file is None:
-            raise RetvecLiteError("Without an engine, texts cannot be embedded: export a .tflite with --embed.")
+            raise RetvecLiteError(
+                "Without an engine, texts cannot be embedded: export a .tflite with --embed (embed=True)."
+            )
         if not self._file.dimensions[0]:
             advice = (
                 "the head ngrams has no word embeddings"
                 if self._file.is_native
-                else "export a .tflite with --embed, or a .retvec"
+                else "export a .tflite with --embed (embed=True), or a .retvec"
             )
             raise RetvecLiteError(f"This model has no signature 'embed': {advice}.")
         return self._file.dimensions[0]

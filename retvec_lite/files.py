@@ -125,7 +125,11 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None
 def write_csv(
     path: str | os.PathLike[str], columns: Sequence[str], rows: Iterable[Iterable[object]], *, force: bool
 ) -> None:
-    """Write a CSV file in UTF-8, with four digits of fractions; raises RetvecLiteError as `refuse_existing` and `atomic_file`."""
+    """Write a CSV file in UTF-8, with four digits of fractions; raises RetvecLiteError as `refuse_existing` and `atomic_file`.
+
+    Texts and labels are written as they are, also those that are formulas to a spreadsheet (`=`, `+`, `-`, `@`): programs read and train on
+    what we write, and a sign in front would become part of the text.
+    """
     refuse_existing(path, force)
     lines = io.StringIO(newline="")
     table = csv.writer(lines, lineterminator="\n")

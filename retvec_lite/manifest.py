@@ -228,7 +228,9 @@ class Manifest:
 def check_release(name: str | None, version: int | None) -> None:
     """Raise RetvecLiteError unless a model has both a name and a version that manifests can hold, or neither."""
     if (name is None) != (version is None):
-        raise RetvecLiteError("Name and version of a model go together: give both --name and --model-version.")
+        raise RetvecLiteError(
+            "Name and version of a model go together: give both --name (name) and --model-version (model_version)."
+        )
     if name is not None and not _NAME.fullmatch(name):
         raise RetvecLiteError(
             f"The name of a model has up to 40 letters, digits, dots, dashes and underscores, and starts with a letter or digit; not {shown(name)}."

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import shlex
 import struct
 import zipfile
 import zlib
@@ -257,7 +258,7 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
         place = Path(path)
         if format_of(place)[0] in (*LABELLED, TEXT_SUFFIX) and place.is_file():
             raise RetvecLiteError(
-                f"{place} holds texts, where a classifier belongs: `retvec-lite train {place} --out trained` makes one from labelled ones."
+                f"{place} holds texts, where a classifier belongs: `retvec-lite train {shlex.quote(str(place))} --out trained` makes one from labelled ones."
             )
         meant = did_you_mean(str(place), PREBUILT + READY)
         if meant and not place.exists():
@@ -281,7 +282,7 @@ def not_exported(folder: Path) -> RetvecLiteError:
         )
     if (folder / CLASSIFIER_FILE).is_file():
         return RetvecLiteError(
-            f"{folder} is a trained classifier, not an exported file. Export it first: retvec-lite export {folder} --out dist"
+            f"{folder} is a trained classifier, not an exported file. Export it first: retvec-lite export {shlex.quote(str(folder))} --out dist"
         )
     found = sorted(folder.glob("*.tflite"))
     if found:

@@ -17,7 +17,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.kept import Joined, join, joined_texts, text_keys
 from retvec_lite.data.origin import data_hash, today
-from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.decision import Decision, known_characters
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import LinearHead, PoolHead
@@ -340,7 +340,7 @@ def _decision(model: TrainedModel, labels: tuple[str, ...], counts: Ints, new: D
     """Return the decision, by how many texts each label has: thresholds lie as far from chance to certainty as before; new labels get a usual one."""
     old = model.decision
     characters = (
-        "".join(sorted({*old.characters, *letters_and_digits(new.texts, model.encoder.contract_version)}))
+        "".join(sorted({*old.characters, *known_characters(new.texts, model.encoder.contract_version)}))
         if old.characters
         else ""
     )

@@ -58,7 +58,7 @@ def test_evaluate_by_a_column(main: Main, tiny_model: str, tmp_path: Path) -> No
     assert code == 0
     assert [(row["value"], row["accuracy"]) for row in json.loads(output)["groups"]] == [("de", 1.0), ("en", 0.5)]
     code, _, errors = main("evaluate", tiny_model, "--data", path, "--by", "country")
-    assert code == 2 and "'country'" in errors and "Name it with --by." in errors and errors.count("\n") == 1
+    assert code == 2 and "'country'" in errors and "Name it with --by (by)." in errors and errors.count("\n") == 1
 
 
 def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
@@ -222,6 +222,20 @@ def test_help_of_every_command_is_light(command: str) -> None:
 def test_bad_usage(main: Main, arguments: list[str]) -> None:
     code, _, errors = main(*arguments)
     assert code == 2 and errors.startswith("retvec-lite: error: ") and errors.count("\n") == 1 and "--help" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["train", "a.csv"], "--out is missing: add --out DIR, folder for the trained classifier"),
+        (["train", "a.csv", "trained"], "--out is missing: add --out DIR, folder for the trained classifier"),
+        (["export", "trained"], "--out is missing: add --out DIST, the folder to make"),
+        (["compare", "old", "new"], "--data is missing: add --data FILE, labelled .csv"),
+    ],
+)
+def test_an_option_that_is_missing_is_shown_as_it_is_written(main: Main, arguments: list[str], told: str) -> None:
+    code, _, errors = main(*arguments)
+    assert code == 2 and f"error: {told}" in errors and f"See retvec-lite {arguments[0]} --help." in errors
 
 
 @pytest.mark.parametrize(
