@@ -176,6 +176,7 @@ FAINT: Final[Pairs] = (
 )
 """Letters that are written for Latin ones, with their lower case, but count as letters that look like none: from version 3 on."""
 
+
 class Twins(NamedTuple):
     """Letters of a script that Latin ones are written for: rule 0g."""
 

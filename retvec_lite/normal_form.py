@@ -279,7 +279,9 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> I
         if letters[place + 1] and letters[place + 3] and ranges_hold(SYMBOLS, code)
     }
     for place, code in enumerate(chars):
-        repeats = version == 2 and place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code, version)
+        repeats = (
+            version == 2 and place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code, version)
+        )
         if not repeats and place not in dropped:
             yield code
 

@@ -35,7 +35,10 @@ CASES = {
     "padding in front, with blanks": (500 * " !" + "hi", "! hi"),
     "an emoticon behind signs": ("thanks" + 11 * "!" + " :-) 😀😀", "thanks! :-) 😀😀"),
     "sequences of a pair": ("hi " + 60 * ".-", "hi ."),
-    "ten signs in a row, twenty in a gap": ("a!!!!!!!!!! ?????????? b... ?!?!?!?!", "a!!!!!!!!!! ?????????? b... ?!?!?!?!"),
+    "ten signs in a row, twenty in a gap": (
+        "a!!!!!!!!!! ?????????? b... ?!?!?!?!",
+        "a!!!!!!!!!! ?????????? b... ?!?!?!?!",
+    ),
     "more signs in a gap": ("a!!! ?????????? ........b", "a!!! b"),
     "rows of a gap that is full": ("a.! " + 20 * "? " + "!? b", "a.! b"),
     "a row that ends in a gap that is not": ("a!!!!!!!!!! ????? " + 11 * "." + " b", "a!!!!!!!!!! ????? . b"),
@@ -50,7 +53,10 @@ CASES = {
     "hamza behind a vowel mark": ("سُا\u064e\u0654ل ي\u0650\u0654", "سأل ئ"),
     "points of Hebrew and Syriac": ("שָׁלוֹם עֲלֵיכֶם שׁ ܫܠܳܡܳܐ ܫܠܵܡܵܐ", "שלום עליכם ש ܫܠܡܐ ܫܠܡܐ"),
     "vowels of scripts that write them": ("ދިވެހި हिन्दी ที่ བོད", "ދިވެހި हिन्दी ที่ བོད"),
-    "Latin letters in words of other scripts": ("мyзыкy нa зaвтpa, kyпить ëжика, kαλημέρα xλωρός Oղջույն hայ", "музыку на завтра, купить ёжика, καλημέρα χλωρός Օղջույն հայ"),
+    "Latin letters in words of other scripts": (
+        "мyзыкy нa зaвтpa, kyпить ëжика, kαλημέρα xλωρός Oղջույն hայ",
+        "музыку на завтра, купить ёжика, καλημέρα χλωρός Օղջույն հայ",
+    ),
     "Latin words among others": ("купил iPhone и SIM для Toyota", "купил iPhone и SIM для Toyota"),
     "words that hide in other letters": ("Fгее mоnеу fοr уоu, Ρlease сall", "Fгее mоnеу fοr уоu, Ρlease сall"),
     "long numbers": ("call " + "8347" * 5 + " now " + 17 * "٣", "call now"),
@@ -142,7 +148,11 @@ def test_whatever_the_text_is(text: str, limit: int) -> None:
     assert len(condense(text + 20 * text, limit)) <= limit
     for word in condensing._WORD.findall(shown):
         drawn = {char for char in word if 3 * char in word and not ranges_hold(DIGITS, ord(char))}
-        assert len(word) <= 4 or not drawn or (len(word) <= 8 and all(ranges_hold(DIGITS + CAPITALS, ord(char)) for char in word))
+        assert (
+            len(word) <= 4
+            or not drawn
+            or (len(word) <= 8 and all(ranges_hold(DIGITS + CAPITALS, ord(char)) for char in word))
+        )
     for gap in condensing._GAPS.findall(shown):
         assert sum(char not in BLANK for char in gap) <= 20
 
@@ -167,7 +177,9 @@ def test_optional_marks_and_digits_are_those_of_unicode() -> None:
             assert unicodedata.bidirectional(chr(code)) in ("NSM", "AL"), hex(code)
             assert unicodedata.name(chr(code)).split()[0] in ("HEBREW", "ARABIC", "SYRIAC"), hex(code)
     assert not any(ranges_hold(OPTIONAL, ord(char)) for char in "آأؤإئ\u0653\u0654\u0655אבג\u05be")
-    assert all(chr(code).isupper() for first, last in CAPITALS for code in range(first, last + 1) if chr(code).isalpha())
+    assert all(
+        chr(code).isupper() for first, last in CAPITALS for code in range(first, last + 1) if chr(code).isalpha()
+    )
 
 
 def test_twins_are_letters_of_the_script_in_the_same_case() -> None:

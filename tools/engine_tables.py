@@ -105,7 +105,11 @@ def header() -> str:
         _array("uint32_t", "rvl_from_right", itertools.chain(*FROM_RIGHT)),
         "/* For each script of rule 0g: its first and last code point, how many of its letters Latin ones are written for, how many of them look the",
         " * same; then the Latin letters of all, and those of the scripts. */",
-        _array("uint16_t", "rvl_twin_scripts", (n for twins in TWINS for n in (twins.first, twins.last, len(twins.own), twins.alike))),
+        _array(
+            "uint16_t",
+            "rvl_twin_scripts",
+            (n for twins in TWINS for n in (twins.first, twins.last, len(twins.own), twins.alike)),
+        ),
         _array("uint8_t", "rvl_twins_latin", (ord(char) for twins in TWINS for char in twins.latin)),
         _array("uint16_t", "rvl_twins_own", (ord(char) for twins in TWINS for char in twins.own)),
         "/* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */",

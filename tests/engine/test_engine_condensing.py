@@ -111,7 +111,17 @@ def pieces() -> st.SearchStrategy[str]:
     repeated = st.builds(mul, st.sampled_from([*"aAАαԱ1٣〇①我!★😀", "1A", "★ ", "٣1"]), st.integers(1, 24))
     mixed = st.text("аОoOоуyykкmέαaνoվսuшzë", min_size=2, max_size=9)
     optional = st.sampled_from([*"اסܐ\u0654ـ", *edges(OPTIONAL)])
-    letters = st.sampled_from([*"abé1٣дאกक가我ßẞ", *edges(DIGITS), *edges(CAPITALS), *edges(SIGNS), *edges(SCRIPTS), *edges(IGNORED), *edges(MARKS)])
+    letters = st.sampled_from(
+        [
+            *"abé1٣дאกक가我ßẞ",
+            *edges(DIGITS),
+            *edges(CAPITALS),
+            *edges(SIGNS),
+            *edges(SCRIPTS),
+            *edges(IGNORED),
+            *edges(MARKS),
+        ]
+    )
     marks = st.sampled_from(
         [chr(code) for first, last in MARKS for code in (first, last)] + ["\u0301", "\u0323", "\u0336", "\u20dd"]
     )
