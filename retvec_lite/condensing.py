@@ -149,7 +149,7 @@ def condense(text: str, limit: int) -> str:
 
     Example:
         >>> from retvec_lite.condensing import condense
-        >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now" + 1000 * " .", 512)
+        >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!%20now" + 1000 * " .", 512)
         'free money! now .'
     """
     if len(text) <= limit and _stays(text):
@@ -181,7 +181,7 @@ def _shown(text: str) -> str:
     if not plain.isascii():
         plain = _MARKED.sub(_own_marks, _IGNORED.sub("", plain))
     plain = _SIGN_RUNS.sub(_first_run, _SIGN_RUN.sub(r"\1", plain))
-    return _WIDE.sub(r"\1", _without_repeats(plain))
+    return _WIDE.sub(r"\1", without_repeats(plain))
 
 
 def _joined_gaps(text: str) -> str:
@@ -272,8 +272,8 @@ def _first_run(found: re.Match[str]) -> str:
     return text[:first] + "".join(char for char in text[first:] if char in BLANK)
 
 
-def _without_repeats(text: str) -> str:
-    """Drop letters behind two like them, but in short words and codes."""
+def without_repeats(text: str) -> str:
+    """Drop letters behind two like them, but in short words and codes: rule 0e.3."""
     return _WORD.sub(_once, text) if _REPEATED.search(text) else text
 
 
@@ -294,7 +294,7 @@ def _joined(found: re.Match[str]) -> str:
     if times < _LEAST_SPREAD - 1:
         return text
     words = "".join(" " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True))
-    return _without_repeats((letters[0] + words).translate(_LETTER_OF_REGIONAL))
+    return without_repeats((letters[0] + words).translate(_LETTER_OF_REGIONAL))
 
 
 class _Evidence:

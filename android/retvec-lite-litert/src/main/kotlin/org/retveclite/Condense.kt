@@ -44,7 +44,7 @@ internal class Condensed(private val limit: Int) {
         count = minOf(count, limit)
         joinLetters()
         narrowGaps()
-        TWINNED.forEach { useOwnLetters(it) }
+        for (script in TWINNED) useOwnLetters(script)
     }
 
     /** Takes the first code points of a text, unpaired surrogates as U+FFFD; returns whether these are all. */
@@ -302,7 +302,7 @@ private class Twinned(listed: IntArray) {
     fun ownFor(point: Int): Int = latin.indexOf(point).let { if (it < 0) point else own[it] }
 }
 
-private val TWINNED = TWINS.removeSuffix(" 0").split(" 0 ").map { Twinned(numbers(it)) }
+private val TWINNED = TWINS.removeSuffix(" 0").split(" 0 ").map { Twinned(numbers(it)) }.toTypedArray()
 private val REGIONAL = 0x1F1E6..0x1F1FF
 private const val NONE = -1
 private const val FIRST = 256
