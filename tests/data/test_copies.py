@@ -111,7 +111,9 @@ def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: s
     groups = np.zeros(5, np.int64)
     assert [group.labels for group in copy_groups(texts, "slsll", groups)] == [("s",), ("l",)]
     assert [group.labels for group in copy_groups(texts, "slsls", groups)] == [("s",), ("l", "s")]
-    assert [group.rows for group in copy_groups(texts, "sssss", groups)] == [(0, 1, 2, 3, 4)], "numbers count as one where labels are one"
+    assert [group.rows for group in copy_groups(texts, "sssss", groups)] == [(0, 1, 2, 3, 4)], (
+        "numbers count as one where labels are one"
+    )
 
 
 @pytest.mark.parametrize("times", [1, 2, 8])
