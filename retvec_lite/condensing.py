@@ -126,12 +126,12 @@ _LATIN: Final = re.compile(f"[A-Za-z{''.join(twins.latin for twins in TWINS)}]")
 _TWINNED: Final = re.compile(f"[{class_of([twins[:2] for twins in TWINS])}]")
 
 _SEEN: Final = re.compile(f"[\ud800-\udfff{_UNREAD}{class_of(MARKS)}]")
-_MAY_BE_MARKUP: Final = re.compile(rf"[<&%*_~`\\]|\]\(|[{_DIGIT}]{{17}}")
+_MAY_BE_MARKUP: Final = re.compile(r"[<&%*_~`\\]|\]\(|(?:[0-9]|[^\0-\x7f]){17}")
+_MARKS_UP: Final = re.compile(rf"[<&%*_~`\\]|\]\(|[{_DIGIT}]{{17}}")
+_MAY_REPEAT: Final = re.compile(r"(.)\1\1", re.DOTALL)
 _CHANGES: Final = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        _MAY_BE_MARKUP.pattern,
-        rf"([^{_GAP}{_DIGIT}])\1\1",
         rf"[{_SIGN}](?:[{_BLANKS}]?[{_SIGN}]){{{_MOST_SIGNS}}}",
         rf"[{_BLANKS}]{{2}}|\A[{_BLANKS}]|[{_BLANKS}]\Z",
         _SPREAD.pattern,
@@ -165,6 +165,8 @@ def _stays(text: str) -> bool:
     """Return whether a text is surely read as it is: most are."""
     if any(sign in text for sign in BACKSPACES) or any(pattern.search(text) for pattern in _CHANGES):
         return False
+    if _has_markup(text) or _repeats(text):
+        return False
     if text.isascii():
         return True
     mixes = _TWINNED.search(text) and _LATIN.search(text)
@@ -191,7 +193,7 @@ def _joined_gaps(text: str) -> str:
 
 def _without_markup(text: str) -> str:
     """Apply rule 0a."""
-    if not _MAY_BE_MARKUP.search(text):
+    if not _has_markup(text):
         return text
     parts: list[str] = []
     open_signs: dict[str, str] = {}
@@ -209,6 +211,11 @@ def _without_markup(text: str) -> str:
         parts += [text[done : found.start()], shown]
         done = at = found.end()
     return "".join([*parts, text[done:]])
+
+
+def _has_markup(text: str) -> bool:
+    """Return whether rule 0a may change a text."""
+    return bool(_MAY_BE_MARKUP.search(text) and _MARKS_UP.search(text))
 
 
 def _escape(what: str) -> str | None:
@@ -274,7 +281,12 @@ def _first_run(found: re.Match[str]) -> str:
 
 def without_repeats(text: str) -> str:
     """Drop letters behind two like them, but in short words and codes: rule 0e.3."""
-    return _WORD.sub(_once, text) if _REPEATED.search(text) else text
+    return _WORD.sub(_once, text) if _repeats(text) else text
+
+
+def _repeats(text: str) -> bool:
+    """Return whether a letter stands three times in a row; the quick pattern spares most texts the other one."""
+    return bool(_MAY_REPEAT.search(text) and _REPEATED.search(text))
 
 
 def _once(found: re.Match[str]) -> str:
