@@ -235,8 +235,10 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   return left;
 }
 
-/* How many letters of a word tell of a script, with two less for each that tells Latin words; `end` is where it ends. */
-APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, const uint16_t *script, uint32_t twins, uint32_t *end, int weight) {
+/* How many letters of a word tell of a script, with `weight` less for each that tells Latin words; `none` for words without a letter of the
+ * script. `end` is where the word ends. */
+APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, const uint16_t *script, uint32_t twins, uint32_t *end, int weight,
+                      int none) {
   int found = 0;
   uint32_t n, any = 0;
   for (*end = start; *end < count && !in_gap(chars[*end]); ++*end) {
@@ -247,7 +249,7 @@ APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, con
     for (n = twins; n < twins + script[3] && code != (is_own ? rvl_twins_own[n] : rvl_twins_latin[n]); n++) continue;
     if (n == twins + script[3]) found += is_own ? 1 : -weight;
   }
-  return any ? found : 0;
+  return any ? found : none;
 }
 
 /* Rule 0g: Latin letters in words of other scripts become the letters that they are written for. */
@@ -257,9 +259,9 @@ APART void use_own_letters(uint32_t *chars, uint32_t count) {
   for (script = rvl_twin_scripts; script < rvl_twin_scripts + COUNT_OF(rvl_twin_scripts); twins += script[2], script += 4) {
     int found = 0;
     for (n = 0; n < count && !in_range(chars[n], script[0], script[1]); n++) continue;
-    for (start = n < count ? 0 : count; start < count; start = end + 1) found += own_letters(chars, count, start, script, twins, &end, 2);
+    for (start = n < count ? 0 : count; start < count; start = end + 1) found += own_letters(chars, count, start, script, twins, &end, 2, 0);
     for (start = 0; start < count && found >= LEAST_OWN; start = end + 1) {
-      if (own_letters(chars, count, start, script, twins, &end, 1) <= 0) continue;
+      if (own_letters(chars, count, start, script, twins, &end, 1, -1) < 0) continue;
       for (; start < end; start++)
         for (n = twins; n < twins + script[2]; n++)
           if (chars[start] == rvl_twins_latin[n]) {

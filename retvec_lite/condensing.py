@@ -327,7 +327,7 @@ class _Evidence:
     def read(self, found: re.Match[str]) -> str:
         word = found.group()
         own, latin = self.of(word)
-        return word.translate(self._reads) if own > latin else word
+        return word.translate(self._reads) if own >= latin and self.any.search(word) else word
 
 
 _EVIDENCE: Final = tuple(map(_Evidence, TWINS))

@@ -57,6 +57,7 @@ CASES = {
         "мyзыкy нa зaвтpa, kyпить ëжика, kαλημέρα xλωρός Oղջույն hայ",
         "музыку на завтра, купить ёжика, καλημέρα χλωρός Օղջույն հայ",
     ),
+    "Latin letters that tell Latin words": ("kαι τi ώpα eίναι τώρα, как dела", "και τι ώρα είναι τώρα, как dела"),
     "Latin words among others": ("купил iPhone и SIM для Toyota", "купил iPhone и SIM для Toyota"),
     "words that hide in other letters": ("Fгее mоnеу fοr уоu, Ρlease сall", "Fгее mоnеу fοr уоu, Ρlease сall"),
     "long numbers": ("call " + "8347" * 5 + " now " + 17 * "٣", "call now"),

@@ -222,7 +222,7 @@ internal class Condensed(private val limit: Int) {
         forEachWord { at, end -> found += ownLetters(script, at, end, 2) }
         if (found < LEAST_OWN) return
         forEachWord { start, end ->
-            if (ownLetters(script, start, end, 1) > 0) {
+            if (!every(start, end) { it !in script.range } && ownLetters(script, start, end, 1) >= 0) {
                 for (at in start until end) points[at] = script.ownFor(points[at])
             }
         }
