@@ -35,7 +35,7 @@ _LONGEST_CODE: Final = 8
 _LEAST_SPREAD: Final = 4
 """Single letters of spread words; they have one gap less."""
 _LEAST_OWN: Final = 3
-"""What letters that tell a script must have on top of two for each that tells Latin words."""
+"""What letters that tell a script must have on top of two for each that tells of another one."""
 _MOST_BLANKS: Final = 3
 """Separators in a row, until gaps are compared: spread words have wider gaps between them than inside."""
 _MOST_PEEKED: Final = 256
@@ -318,16 +318,16 @@ class _Evidence:
         self._reads = str.maketrans(twins.latin, twins.own)
         self.any = re.compile(f"[{script}]")
         self._own = re.compile(f"(?![{own}])[{script}]")
-        self._latin = re.compile(f"(?![{alike}])[A-Za-z]")
+        self._others = re.compile(f"(?![{alike}{script}])[A-Za-z\u0370-\u058f]")
 
     def of(self, word: str) -> tuple[int, int]:
-        """Return how many letters tell of the script, and of Latin."""
-        return len(self._own.findall(word)), len(self._latin.findall(word))
+        """Return how many letters tell of the script, and of Latin or another one."""
+        return len(self._own.findall(word)), len(self._others.findall(word))
 
     def read(self, found: re.Match[str]) -> str:
         word = found.group()
-        own, latin = self.of(word)
-        return word.translate(self._reads) if own >= latin and self.any.search(word) else word
+        own, others = self.of(word)
+        return word.translate(self._reads) if own >= others and self.any.search(word) else word
 
 
 _EVIDENCE: Final = tuple(map(_Evidence, TWINS))
@@ -339,6 +339,6 @@ def _in_own_letters(text: str) -> str:
         return text
     for script in _EVIDENCE:
         counts = [script.of(word) for word in _WORD.findall(text) if script.any.search(word)]
-        if sum(own - 2 * latin for own, latin in counts) >= _LEAST_OWN:
+        if sum(own - 2 * others for own, others in counts) >= _LEAST_OWN:
             text = _WORD.sub(script.read, text)
     return text

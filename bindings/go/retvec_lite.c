@@ -1234,7 +1234,8 @@ enum {
   MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
   LONGEST_SHORT = 4, LONGEST_CODE = 8, /* words in which repeats mean something */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
-  LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells Latin words */
+  LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */
+  GREEK = 0x370, LAST_ARMENIAN = 0x58F, /* such as the three here, Cyrillic between them */
   WIDEST = MOST_OF_GAP + (MOST_OF_GAP + 1) * MOST_BLANKS /* of what may be left of a gap */
 };
 
@@ -1465,7 +1466,7 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   return left;
 }
 
-/* How many letters of a word tell of a script, with `weight` less for each that tells Latin words; `none` for words without a letter of the
+/* How many letters of a word tell of a script, with `weight` less for each that tells of Latin or another one; `none` for words without a letter of the
  * script. `end` is where the word ends. */
 APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, const uint16_t *script, uint32_t twins, uint32_t *end, int weight,
                       int none) {
@@ -1475,6 +1476,7 @@ APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, con
     const uint32_t code = chars[*end];
     const int is_own = in_range(code, script[0], script[1]);
     any |= (uint32_t)is_own;
+    found -= !is_own && in_range(code, GREEK, LAST_ARMENIAN) ? weight : 0;
     if (!is_own && !is_letter(code)) continue;
     for (n = twins; n < twins + script[3] && code != (is_own ? rvl_twins_own[n] : rvl_twins_latin[n]); n++) continue;
     if (n == twins + script[3]) found += is_own ? 1 : -weight;

@@ -228,13 +228,13 @@ internal class Condensed(private val limit: Int) {
         }
     }
 
-    /** Returns how many letters of a word tell of a script, with some less for each that tells Latin words. */
+    /** Returns how many letters of a word tell of a script, with some less for each that tells of another. */
     private fun ownLetters(script: Twinned, start: Int, end: Int, weight: Int): Int {
         if (every(start, end) { it !in script.range }) return 0
         var found = 0
         for (at in start until end) {
             if (script.tells(points[at])) found++
-            if (script.tellsLatin(points[at])) found -= weight
+            if (script.tellsOthers(points[at])) found -= weight
         }
         return found
     }
@@ -296,13 +296,17 @@ private class Twinned(listed: IntArray) {
 
     fun tells(point: Int): Boolean = point in range && own.indexOf(point) !in 0 until alike
 
-    fun tellsLatin(point: Int): Boolean =
-        (point in 'A'.code..'Z'.code || point in 'a'.code..'z'.code) && latin.indexOf(point) !in 0 until alike
+    fun tellsOthers(point: Int): Boolean = when (point) {
+        in range -> false
+        in GREEK_TO_ARMENIAN -> true
+        else -> (point in 'A'.code..'Z'.code || point in 'a'.code..'z'.code) && latin.indexOf(point) !in 0 until alike
+    }
 
     fun ownFor(point: Int): Int = latin.indexOf(point).let { if (it < 0) point else own[it] }
 }
 
 private val TWINNED = TWINS.removeSuffix(" 0").split(" 0 ").map { Twinned(numbers(it)) }.toTypedArray()
+private val GREEK_TO_ARMENIAN = 0x370..0x58F
 private val REGIONAL = 0x1F1E6..0x1F1FF
 private const val NONE = -1
 private const val FIRST = 256
