@@ -560,8 +560,10 @@ static const uint8_t rvl_ideograph_planes[] = {
 #define RVL_SIGNS 4u
 #define RVL_SCRIPTS 6u
 #define RVL_DIGITS 8u
+#define RVL_CAPITALS 10u
+#define RVL_OPTIONAL 12u
 static const uint16_t rvl_edge_places[] = {
-0,304,512,524,524,586,594,616,636,674,674,
+0,304,512,524,524,586,594,616,636,758,826,834,834,880,882,
 };
 static const uint16_t rvl_edges[] = {
 1155,1160,1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1611,1632,1648,1649,1750,1757,1759,1765,1767,
@@ -593,12 +595,37 @@ static const uint16_t rvl_edges[] = {
 65136,65281,65296,65306,65313,65339,65345,65371,65382,65504,65534,53248,53840,61440,61696,61834,61926,61952,64256,880,
 1024,1024,1328,1424,1536,1536,2304,2304,2432,3840,4096,4096,4256,4608,5024,6656,6912,12288,12544,42560,42656,6736,
 6832,7280,7360,7520,7600,12288,13408,27392,27536,28416,28576,48128,48288,53504,53760,55296,55984,59392,59616,48,58,
-1632,1642,1776,1786,1984,1994,2406,2416,2534,2544,2662,2672,2790,2800,2918,2928,3046,3056,3174,3184,3302,3312,3430,
-3440,3558,3568,3664,3674,3792,3802,3872,3882,4160,4170,4240,4250,
+178,180,185,186,1632,1642,1776,1786,1984,1994,2406,2416,2534,2544,2662,2672,2790,2800,2918,2928,3046,3056,3174,3184,
+3302,3312,3430,3440,3558,3568,3664,3674,3792,3802,3872,3882,4160,4170,4240,4250,6112,6122,6160,6170,6470,6480,6608,
+6618,6784,6794,6800,6810,6992,7002,7088,7098,7232,7242,7248,7258,8304,8305,8308,8314,8320,8330,9312,9321,9332,9341,
+9450,9451,9461,9470,9471,9472,10102,10111,10112,10121,10122,10131,12295,12296,19968,19969,19971,19972,19977,19978,
+20061,20062,20108,20109,20116,20117,20843,20844,20845,20846,22235,22236,38646,38647,42528,42538,43216,43226,43264,
+43274,43472,43482,43504,43514,43600,43610,44016,44026,65296,65306,1184,1194,3376,3386,3392,3402,4198,4208,4336,4346,
+4406,4416,4560,4570,4848,4858,5200,5210,5328,5338,5712,5722,5824,5834,5840,5860,5936,5946,6368,6378,6480,6490,7152,
+7162,7248,7258,7504,7514,7584,7594,8016,8026,24880,24890,27232,27242,27328,27338,27472,27482,28016,28026,52464,52474,
+55246,55296,57664,57674,58096,58106,58608,58618,58865,58875,59728,59738,64496,64506,65,91,913,938,1024,1072,1329,1367,
+1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1600,1601,1611,1619,1622,1625,1648,1649,1750,1757,1759,
+1769,1770,1774,1840,1867,2199,2208,2250,2274,2275,2304,64286,64287,64606,64612,64754,64757,65136,65139,65140,65141,
+65142,65152,3836,3840,
 };
 /* The first and last of each range of scripts that are written from right to left (rule 0c). */
 static const uint32_t rvl_from_right[] = {
 1424,2303,64285,65023,65136,65279,67584,69631,124928,126975,
+};
+/* For each script of rule 0g: its first and last code point, how many of its letters Latin ones are written for, how many of them look the
+ * same; then the Latin letters of all, and those of the scripts. */
+static const uint16_t rvl_twin_scripts[] = {
+1024,1119,32,25,902,974,27,22,1329,1415,11,11,
+};
+static const uint8_t rvl_twins_latin[] = {
+65,66,67,69,72,73,74,75,77,79,80,83,84,88,89,97,99,101,105,106,111,112,115,120,121,107,109,116,235,239,203,207,65,66,
+69,90,72,73,75,77,78,79,80,84,89,88,111,118,117,97,105,112,107,120,101,116,121,110,119,79,83,85,76,111,117,104,110,97,
+103,113,
+};
+static const uint16_t rvl_twins_own[] = {
+1040,1042,1057,1045,1053,1030,1032,1050,1052,1054,1056,1029,1058,1061,1059,1072,1089,1077,1110,1112,1086,1088,1109,
+1093,1091,1082,1084,1090,1105,1111,1025,1031,913,914,917,918,919,921,922,924,925,927,929,932,933,935,959,957,965,945,
+953,961,954,967,949,964,947,951,969,1365,1359,1357,1340,1413,1405,1392,1400,1377,1379,1382,
 };
 /* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */
 static const char rvl_entities[] =
@@ -783,6 +810,8 @@ static int is_a(uint32_t kind, uint32_t code) { return (int)(edges_up_to(kind, c
 static int is_letter(uint32_t code) { return in_range(code | 0x20, 'a', 'z'); }
 APART int is_sign(uint32_t code) { return code < 0x80 ? in_range(code, '!', '~') && !is_digit(code) && !is_letter(code) : is_a(RVL_SIGNS, code); }
 static int is_backspace(uint32_t code) { return code == '\b' || code == 0x7F; }
+/* Whether a code point is a digit of any script. */
+static int is_decimal(uint32_t code) { return code < 0x80 ? is_digit(code) : is_a(RVL_DIGITS, code); }
 APART int in_gap(uint32_t code) { return is_separator(code) || is_sign(code); }
 
 /* Where a code point stands in a string, or -1. */
@@ -902,7 +931,7 @@ static uint32_t link_end(given *rest) {
 static uint32_t long_number(given *rest) {
   given ahead = *rest;
   uint32_t count;
-  for (count = 1; is_digit(after(&ahead)); count++) *rest = ahead;
+  for (count = 1; is_decimal(after(&ahead)); count++) *rest = ahead;
   return count < LONG_NUMBER ? INVALID : ' ';
 }
 
@@ -961,7 +990,7 @@ APART uint32_t markup(given *rest, uint32_t code, uint32_t before, uint8_t *open
     case '[': return opens_link(*rest) ? UNSHOWN : INVALID;
     case ']': return link_end(rest);
     case '*': case '_': case '`': case '~': return emphasis(rest, code, before, open);
-    default: return is_digit(code) && !is_digit(before) ? long_number(rest) : INVALID;
+    default: return is_decimal(code) && !is_decimal(before) ? long_number(rest) : INVALID;
   }
 }
 
@@ -971,7 +1000,7 @@ static int next_shown(reader *source, uint32_t *code) {
     const uint32_t before = source->text.last;
     if (!next_given(&source->text, code)) return 0;
     if (!source->condenses) return 1;
-    if (*code < 0x80 && *code != ' ' && !is_letter(*code)) {
+    if (*code < 0x80 ? *code != ' ' && !is_letter(*code) : is_a(RVL_DIGITS, *code)) {
       given rest = source->text;
       const uint32_t shown = markup(&rest, *code, before, source->open);
       if (shown != INVALID) source->text = rest;
@@ -1205,9 +1234,12 @@ APART void put_in_order(uint32_t *chars, uint32_t count) {
 /* What a person sees of a text (rules 0c to 0f): code points as they are read become a shorter text, of which windows are cut. */
 
 enum {
-  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3,
+  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
+  LONGEST_SHORT = 4, LONGEST_CODE = 8, /* words in which repeats mean something */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
-  WIDEST = MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS /* of what may be left of a gap */
+  LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */
+  GREEK = 0x370, LAST_ARMENIAN = 0x58F, /* such as the three here, Cyrillic between them */
+  WIDEST = MOST_OF_GAP + (MOST_OF_GAP + 1) * MOST_BLANKS /* of what may be left of a gap */
 };
 
 static int is_of_script(uint32_t letter, uint32_t mark) {
@@ -1215,57 +1247,109 @@ static int is_of_script(uint32_t letter, uint32_t mark) {
   return letter >> 7 == mark >> 7 || (script & 1 && letter >> 16 == mark >> 16 && script == edges_up_to(RVL_SCRIPTS, letter));
 }
 
-/* What is shown of a text, and how it ends: the last code point and how often it stands there, and how many separators. */
+/* A word in which letters are dropped behind two like them (0e), unless it is short or a code: letters wait until that is known. */
+typedef struct {
+  uint32_t held[LONGEST_CODE];
+  uint32_t count, last, alike; /* of those that wait; and of what was shown of a longer word */
+  int is_drawn, is_code;
+} word;
+
+/* What is shown of a text, and how it ends: a word, or how many separators. */
 typedef struct {
   uint32_t *chars;
-  uint32_t limit, count, last, alike, blanks;
+  uint32_t limit, count, blanks;
+  word word;
 } shown;
 
-/* Add a code point unless it repeats those before it too often (0e). */
-APART void show(shown *text, uint32_t code) {
-  const int is_blank = is_separator(code);
-  text->alike = code == text->last ? text->alike + 1 : 1;
-  text->last = code;
-  if (!is_blank && text->alike > MOST_ALIKE) return;
-  text->blanks = is_blank ? text->blanks + 1 : 0;
-  if (text->blanks <= MOST_BLANKS && text->count < text->limit) text->chars[text->count++] = code;
+static void append(shown *text, uint32_t code) {
+  if (text->count < text->limit) text->chars[text->count++] = code;
 }
 
-/* What waits in a gap until it is known how many rows of signs are in it: from the first sign of a row on, and from the second row on. */
+/* Add a letter of a long word unless it repeats those before it too often. */
+static void append_once(shown *text, uint32_t code) {
+  text->word.alike = code == text->word.last ? text->word.alike + 1 : 1;
+  text->word.last = code;
+  if (text->word.alike <= MOST_ALIKE || is_decimal(code)) append(text, code);
+}
+
+/* Add a letter or digit. */
+APART void show_letter(shown *text, uint32_t code) {
+  word *now = &text->word;
+  uint32_t n;
+  text->blanks = 0;
+  now->is_code = (!now->count || now->is_code) && (is_decimal(code) || is_a(RVL_CAPITALS, code));
+  if (!now->is_drawn && now->count < (now->is_code ? LONGEST_CODE : LONGEST_SHORT)) {
+    now->held[now->count++] = code;
+    return;
+  }
+  if (!now->is_drawn)
+    for (now->is_drawn = 1, n = 0; n < now->count; n++) append_once(text, now->held[n]);
+  append_once(text, code);
+}
+
+/* End a word. */
+APART void end_word(shown *text) {
+  static const word none;
+  uint32_t n;
+  for (n = 0; n < text->word.count && !text->word.is_drawn; n++) append(text, text->word.held[n]);
+  text->word = none;
+}
+
+/* Add a separator or sign; of many separators the first ones are left. */
+APART void show_gap(shown *text, uint32_t code) {
+  end_word(text);
+  text->blanks = is_separator(code) ? text->blanks + 1 : 0;
+  if (text->blanks <= MOST_BLANKS) append(text, code);
+}
+
+/* What waits in a gap, from its first sign on, until it is known how many signs are in it. Of too many in a row the first is left. */
 typedef struct {
-  uint32_t codes[(MOST_SIGNS - 1) * (MOST_SIGNS + MOST_BLANKS)];
-  uint32_t count, rows, signs, start, blanks; /* signs: of the last row, which starts there; blanks: behind it */
+  uint32_t codes[MOST_SIGNS + WIDEST];
+  uint32_t count, signs, start, row, blanks; /* signs: that are left; row: of the last row, which starts there; blanks: behind it */
+  int is_full; /* whether no more signs are shown */
 } waiting;
 
-/* Show what waits, or only its separators. */
-static void show_waiting(shown *text, waiting *gap, int with_signs) {
-  uint32_t n;
-  for (n = 0; n < gap->count; n++)
-    if (with_signs || is_separator(gap->codes[n])) show(text, gap->codes[n]);
+/* End a row of signs: once there are too many signs, those of the first row are left, and all separators. */
+static void end_row(shown *text, waiting *gap) {
+  uint32_t n, rows = 1;
+  gap->row = 0;
+  if (gap->signs <= MOST_OF_GAP || gap->is_full) return;
+  for (n = 0; n < gap->count; n++) {
+    rows += (uint32_t)is_separator(gap->codes[n]);
+    if (rows == 1 || is_separator(gap->codes[n])) show_gap(text, gap->codes[n]);
+  }
   gap->count = 0;
+  gap->is_full = 1;
 }
 
-/* Add a sign: of too many in a row the first is left, and of too many rows in a gap the first. */
-static void add_sign(shown *text, waiting *gap, uint32_t code) {
-  if (!gap->signs++) {
-    if (++gap->rows > MOST_SIGNS) show_waiting(text, gap, 0);
-    gap->start = gap->count;
-  }
+static void add_sign(waiting *gap, uint32_t code) {
+  if (gap->is_full) return;
+  if (!gap->row++) gap->start = gap->count;
   gap->blanks = 0;
-  if (gap->rows > MOST_SIGNS) return;
-  if (gap->signs <= MOST_SIGNS)
+  if (gap->row <= MOST_SIGNS) {
     gap->codes[gap->count++] = code;
-  else
+    gap->signs++;
+  } else if (gap->row == MOST_SIGNS + 1) {
     gap->count = gap->start + 1;
+    gap->signs -= MOST_SIGNS - 1;
+  }
 }
 
 static void add_separator(shown *text, waiting *gap, uint32_t code) {
-  gap->signs = 0;
-  if (gap->rows == 1) show_waiting(text, gap, 1);
-  if (!gap->count)
-    show(text, code);
+  end_row(text, gap);
+  if (!gap->signs || gap->is_full)
+    show_gap(text, code);
   else if (gap->blanks++ < MOST_BLANKS)
     gap->codes[gap->count++] = code;
+}
+
+/* End a gap. */
+APART void end_gap(shown *text, waiting *gap) {
+  uint32_t n;
+  end_row(text, gap);
+  for (n = 0; n < gap->count; n++) show_gap(text, gap->codes[n]);
+  gap->count = gap->signs = 0;
+  gap->is_full = 0;
 }
 
 /* What is shown, and what stands before the next code point: a letter and how many marks of it. */
@@ -1286,11 +1370,10 @@ static void show_next(display *to, uint32_t code) {
   if (is_separator(code)) {
     add_separator(&to->text, &to->gap, code);
   } else if (is_sign(code)) {
-    add_sign(&to->text, &to->gap, code);
+    add_sign(&to->gap, code);
   } else {
-    show_waiting(&to->text, &to->gap, 1);
-    to->gap.rows = to->gap.signs = 0;
-    show(&to->text, code);
+    end_gap(&to->text, &to->gap);
+    show_letter(&to->text, code);
   }
 }
 
@@ -1315,12 +1398,13 @@ APART uint32_t read_shown(reader *source, line *held, uint32_t *chars, uint32_t 
       take_back(held);
     else if (is_direction(code))
       turn(held, code);
-    else if (!(flags_of(code) & RVL_IGNORED))
+    else if (!(flags_of(code) & RVL_IGNORED) && !is_a(RVL_OPTIONAL, code))
       hold(held, code);
     if (held->count == HELD_IN_LINE) pass_on(&to, held, HELD_IN_LINE / 2);
   }
   pass_on(&to, held, held->count);
-  show_waiting(&to.text, &to.gap, 1);
+  end_gap(&to.text, &to.gap);
+  end_word(&to.text);
   return to.text.count;
 }
 
@@ -1341,11 +1425,12 @@ APART uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, u
 /* Join single letters with gaps between them, where there are enough, and write them from `kept` on. Returns where they end, and makes `kept`
  * the place behind what was written. */
 static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, uint32_t *kept) {
-  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_a(RVL_DIGITS, chars[start]), inside = 0, end = start + 1, place, kind;
+  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_decimal(chars[start]), inside = 0, end = start + 1, place, kind;
+  shown joined = {.chars = chars, .limit = count, .count = *kept};
   int is_spread;
   while ((kind = gap_kind(chars, count, end, &place)) && place < count && stands_alone(chars, count, place)) {
     counts[kind]++;
-    letters += !is_a(RVL_DIGITS, chars[place]);
+    letters += !is_decimal(chars[place]);
     end = place + 1;
   }
   for (place = start + 1; place < end; place++) {
@@ -1354,9 +1439,14 @@ static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, ui
   }
   is_spread = letters >= LEAST_SPREAD && counts[inside] >= LEAST_GAPS;
   for (place = start; place < end; place++) {
-    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
-    chars[(*kept)++] = is_spread && is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place];
+    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) show_gap(&joined, ' ');
+    if (!is_spread)
+      append(&joined, chars[place]);
+    else
+      show_letter(&joined, is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place]);
   }
+  end_word(&joined);
+  *kept = joined.count;
   return end;
 }
 
@@ -1379,10 +1469,50 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   return left;
 }
 
+/* How many letters of a word tell of a script, with `weight` less for each that tells of Latin or another one; `none` for words without a letter of the
+ * script. `end` is where the word ends. */
+APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, const uint16_t *script, uint32_t twins, uint32_t *end, int weight,
+                      int none) {
+  int found = 0;
+  uint32_t n, any = 0;
+  for (*end = start; *end < count && !in_gap(chars[*end]); ++*end) {
+    const uint32_t code = chars[*end];
+    const int is_own = in_range(code, script[0], script[1]);
+    any |= (uint32_t)is_own;
+    found -= !is_own && in_range(code, GREEK, LAST_ARMENIAN) ? weight : 0;
+    if (!is_own && !is_letter(code)) continue;
+    for (n = twins; n < twins + script[3] && code != (is_own ? rvl_twins_own[n] : rvl_twins_latin[n]); n++) continue;
+    if (n == twins + script[3]) found += is_own ? 1 : -weight;
+  }
+  return any ? found : none;
+}
+
+/* Rule 0g: Latin letters in words of other scripts become the letters that they are written for. */
+APART void use_own_letters(uint32_t *chars, uint32_t count) {
+  const uint16_t *script;
+  uint32_t twins = 0, start, end, n;
+  for (script = rvl_twin_scripts; script < rvl_twin_scripts + COUNT_OF(rvl_twin_scripts); twins += script[2], script += 4) {
+    int found = 0;
+    for (n = 0; n < count && !in_range(chars[n], script[0], script[1]); n++) continue;
+    for (start = n < count ? 0 : count; start < count; start = end + 1) found += own_letters(chars, count, start, script, twins, &end, 2, 0);
+    for (start = 0; start < count && found >= LEAST_OWN; start = end + 1) {
+      if (own_letters(chars, count, start, script, twins, &end, 1, -1) < 0) continue;
+      for (; start < end; start++)
+        for (n = twins; n < twins + script[2]; n++)
+          if (chars[start] == rvl_twins_latin[n]) {
+            chars[start] = rvl_twins_own[n];
+            break;
+          }
+    }
+  }
+}
+
 /* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. `held` is room to work in. */
 APART uint32_t condense(reader source, line *held, uint32_t *chars, uint32_t limit) {
   source.composes = source.condenses = 1;
-  return close_gaps(chars, read_shown(&source, held, chars, limit));
+  limit = close_gaps(chars, read_shown(&source, held, chars, limit));
+  use_own_letters(chars, limit);
+  return limit;
 }
 /* The normal form of a text (rule 2), the words that it is cut into (rules 3 to 5), and both for the texts of a training. */
 
@@ -1516,7 +1646,7 @@ static uint32_t separator_rank(const passage *text, uint32_t place) {
   return (rank << BITS | code) + 1;
 }
 
-/* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
+/* Rule 2d: join spread words. Version 2 of the contract also drops letters behind two like them (2e). */
 static uint32_t join_spread(passage *text, uint32_t count) {
   uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
   for (place = 1; place + 5 < count; place++) {
@@ -1527,7 +1657,7 @@ static uint32_t join_spread(passage *text, uint32_t count) {
   }
   for (place = 0; place < count; place++) {
     const uint32_t code = text->chars[place], flags = text->flags[place];
-    const int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second;
+    const int repeats = text->contract == 2 && place > 1 && (flags & RVL_LETTER) && code == first && code == second;
     int dropped = 0;
     if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
       /* What is left of the place may be overwritten already. */

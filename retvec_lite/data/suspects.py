@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.arguments import checked
-from retvec_lite.data.copies import CopyGroup, copy_groups, places_of_copies
+from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.labels import join_labels, label_table
@@ -243,7 +243,7 @@ def _doubtful(
     }
 
     # Copies under several labels: what they are called most often is right, together with what the others say.
-    for places in map(np.array, places_of_copies(dataset.groups)):
+    for places in map(np.array, alike_but_for_labels(dataset.texts, dataset.labels, dataset.groups)):
         own = truth[places]
         if len(set(own.tolist())) > 1:
             votes = probabilities[places].mean(axis=0) + np.bincount(own, minlength=len(labels)) / len(own)
