@@ -1,4 +1,4 @@
-"""Products of equal rows are equal, wherever they stand. Plain products are not with OpenBLAS's kernels for Haswell and Zen (`make test-haswell`)."""
+"""Products of equal rows are equal, wherever they stand. Plain products are not with OpenBLAS's kernels for Haswell and Zen (`OPENBLAS_CORETYPE=Haswell make test`)."""
 
 import numpy as np
 import pytest
