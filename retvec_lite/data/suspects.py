@@ -21,7 +21,7 @@ from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.labels import join_labels, label_table
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
-from retvec_lite.terminal import Table, draw, one_line
+from retvec_lite.terminal import Table, counted, draw, one_line
 
 _TIMES: Final = 5.0
 """How many times as probable as the label of a listed text another one is."""
@@ -134,7 +134,9 @@ class Check:
     def __str__(self) -> str:
         """Return what a terminal shows: the worst of each kind."""
         count = len(self.suspects)
-        parts: list[str | Table] = [f"{self.name}: {self.texts:,} texts, of which {count:,} may have a wrong label."]
+        parts: list[str | Table] = [
+            f"{self.name}: {counted(self.texts, 'text')}, of which {count:,} may have a wrong label."
+        ]
         parts += _shown("Labels that may be wrong", self.suspects)
         parts += _shown("Texts that seem to belong to no label", self.outsiders)
         if self.copies:
