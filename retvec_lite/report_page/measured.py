@@ -117,7 +117,7 @@ def learning_section(
         chart.note(most, largest, f"always the largest label: {largest:.0%}", "end")
     chart.line(points, "curve")
     for texts, value in points:
-        chart.dot(texts, value, f"{counted(texts, 'text')}: {value:.1%}")
+        chart.dot(texts, value, f"{counted(round(texts), 'text')}: {value:.1%}")
         # Near the axis there is no room on the left.
         place = ("end", 10.0) if texts > 0.2 * most else ("start", -18.0)
         chart.note(texts, value, f"{value:.1%}", *place)
