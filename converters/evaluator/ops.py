@@ -69,12 +69,17 @@ def _wide(values: Array) -> Array:
 _widened: dict[int, tuple["weakref.ref[Array]", Array]] = {}
 
 
+def _forget(key: int, widened: dict[int, Any], _: Any) -> None:
+    widened.pop(key, None)
+
+
 def _wide_weight(weight: Array) -> Array:
     """Return `_wide` of a matrix that every run of a program multiplies with: once, as long as it lives."""
     reference, wide = _widened.get(id(weight), (None, weight))
     if reference is None or reference() is not weight:
         key, wide = id(weight), _wide(weight)
-        _widened[key] = weakref.ref(weight, lambda _: _widened.pop(key, None)), wide
+        # At the end of the interpreter, names of this module are gone.
+        _widened[key] = weakref.ref(weight, functools.partial(_forget, key, _widened)), wide
     return wide
 
 
