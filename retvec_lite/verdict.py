@@ -11,7 +11,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.expectations import expected
-from retvec_lite.terminal import one_line
+from retvec_lite.terminal import counted, one_line
 
 NEXT: Final = "Next: "
 """How the line with the next step begins."""
@@ -147,7 +147,7 @@ def _how_good(found: Facts) -> Iterator[str]:
         yield _few_texts(found)
         return
     folds = found.facts.get("folds")
-    of_texts = f"{found.tested:,} texts, {f'cross-validated in {folds} folds' if folds else 'held out'}"
+    of_texts = f"{counted(found.tested, 'text')}, {f'cross-validated in {folds} folds' if folds else 'held out'}"
     if found.repeats and found.independent < found.tested:
         what = "repeats another one and counts" if found.repeats == 1 else "repeat others and count"
         of_texts += f"; {found.repeats:,} of all {found.texts:,} {what} once"

@@ -1,7 +1,8 @@
 """Measure what exported files hold beside weights: `python -m tools.graph_sizes` writes retvec_lite/model/graph_sizes.json (ten minutes).
 
-Small classifiers of random weights are exported in every format but `.retvec`, which is always smaller. What is not their weights is told apart by least squares: what each
-part of a network, a code point, a word slot and a label takes, in a file and in each of its signatures.
+Small classifiers of random weights are exported in every format but `.retvec`, which is always smaller. What is not their weights is told
+apart by least squares: what each part of a network, a code point, a word slot and a label takes, in a file, in each of its signatures and
+for each of their lengths.
 """
 
 import itertools
@@ -95,13 +96,16 @@ def cases() -> Iterable[dict[str, Any]]:
         yield {"blocks": 1, "vector": 64, "words": words, **parts}
     for words, chars in ((4, 24), (8, 48), (24, 144), (24, 240), (64, 512), (128, 640), (256, 1536)):
         yield {"words": words, "chars": chars, **beside[2]}
+    # Two signatures of one length: texts in scripts without spaces.
+    for (words, chars), parts in itertools.product(((40, 128), (48, 160), (96, 128)), beside):
+        yield {"words": words, "chars": chars, **parts}
     for words, parts in itertools.product((16, 40), ({}, beside[2])):
         yield {"words": words, "labels": 150, **parts}
         yield {"words": words, "labels": 2, **parts}
 
 
 def fit(measured: Iterable[tuple[TrainedModel, Mapping[str, int]]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return format -> "file" or "signature" -> part -> bytes, such that no file that was measured is larger than estimated."""
+    """Return format -> "file", "signature" or "length" -> part -> bytes, such that no file that was measured is larger than estimated."""
     rows: dict[str, list[tuple[dict[tuple[str, str], float], float]]] = {}
     for model, sizes in measured:
         shapes = {name: value.shape for name, value in model.weights.items()}

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import io
 import json
+import weakref
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,6 +44,9 @@ _OLDEST_PARSER: Final = "1.0.0"
 _UNKNOWN_FILE, _TENSOR_AXIS_LABELS = 0, 2
 _FEATURE_PROPERTIES: Final = 1
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+_converted: list[tuple["weakref.ref[TrainedModel]", bool, bytes]] = []
+"""The classifier that was converted last, whether with embeddings, and its graph: an export to .onnx takes that of the .tflite."""
 
 
 class TFLite(Format):
@@ -93,12 +97,17 @@ def convert(model: TrainedModel, embed: bool = False) -> bytes:
     """Return the classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
 
     Imports TensorFlow. Its notes about the machine and the conversion are kept from standard error; whatever goes wrong is an
-    exception.
+    exception. The same object must have the same weights at the next call.
     """
+    for known, embeds, graph in _converted:
+        if known() is model and embeds == embed:
+            return graph
     with silent_standard_error():
         from retvec_lite.converters.tflite.convert import entries, to_tflite
 
-        return to_tflite(entries(model, embed))
+        graph = to_tflite(entries(model, embed))
+    _converted[:] = [(weakref.ref(model), embed, graph)]
+    return graph
 
 
 def package(graph: bytes, model: TrainedModel, recipe: Recipe, oldest_runtime: Mapping[str, str]) -> bytes:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Final, Literal, cast
 from retvec_lite.data.encodings import encoding_hint
 from retvec_lite.errors import RetvecLiteError, SystematicError, reason
 from retvec_lite.foreign import require_size
+from retvec_lite.terminal import counted
 
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Suffix of a packed file -> how it is packed. The latter two need pyarrow."""
@@ -218,20 +219,14 @@ class Skipped:
         """Return what a report says about them."""
         found = [*self.notes]
         if self.empty:
-            found.append(f"{_counted(self.empty, 'empty row')} skipped.")
+            found.append(f"{counted(self.empty, 'empty row')} skipped.")
         if self.headers:
             places = "; ".join(self.headers[:_PLACES]) + " and more" * (len(self.headers) > _PLACES)
             hold = "holds" if len(self.headers) == 1 else "hold"
-            found.append(
-                f"{_counted(len(self.headers), 'row')} skipped that {hold} the names of the columns: {places}."
-            )
+            found.append(f"{counted(len(self.headers), 'row')} skipped that {hold} the names of the columns: {places}.")
         if self.count:
-            found.append(f"{_counted(self.count, 'bad row')} skipped, the first: {self.first}")
+            found.append(f"{counted(self.count, 'bad row')} skipped, the first: {self.first}")
         return tuple(found)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 ONE_A_ROW: Final = (

@@ -21,7 +21,7 @@ from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.labels import join_labels, label_table
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
-from retvec_lite.terminal import Table, draw, one_line, printable
+from retvec_lite.terminal import Table, counted, draw, one_line, printable
 
 _TIMES: Final = 5.0
 """How many times as probable as the label of a listed text another one is."""
@@ -139,7 +139,7 @@ class Check:
         """Return what a terminal shows: the worst of each kind."""
         count = len(self.suspects)
         parts: list[str | Table] = [
-            f"{self.name}: {self.texts:,} texts, of which {count:,} may have a wrong label. {COUNTED}"
+            f"{self.name}: {counted(self.texts, 'text')}, of which {count:,} may have a wrong label. {COUNTED}"
         ]
         parts += [f"- {printable(warning)}" for warning in self.warnings]
         parts += _shown("Labels that may be wrong", self.suspects)

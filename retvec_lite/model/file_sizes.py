@@ -27,7 +27,8 @@ USUAL_KB: Final = 1000
 """Most kilobytes (1,000 bytes) of a file with integer weights, unless a training says otherwise (`max_kb`)."""
 
 GRAPH_SIZES: Final = Path(__file__).with_name("graph_sizes.json")
-"""File -> "file" or "signature" -> part -> its bytes in a file, or in each signature besides."""
+"""File -> "file", "signature" or "length" -> part -> its bytes in a file, in each signature besides, or for each number of code points
+that signatures have: those with the same share their tables of places."""
 
 _TFLITE: Final = "tflite"
 
@@ -44,6 +45,9 @@ _MARKS: Final = (
     *("ngrams/table", "meaning/rows"),
 )
 """Weights that tell which parts a graph has."""
+
+_READS_LETTERS: Final = ("ngrams/table", "meaning/rows")
+"""Those of them whose parts read the code points themselves."""
 
 _OF_AN_OUTPUT: Final = 12
 """Bytes of the scale and the zero point of each output of a matrix of integers in a .tflite."""
@@ -104,7 +108,7 @@ def text_bytes(labels: Sequence[str], decision: Decision) -> int:
 
 
 def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return how often a kind of file has each part beside weights and texts: itself, and all its signatures that classify."""
+    """Return how often a kind of file has each part beside weights and texts: itself, all its signatures that classify, and their lengths."""
     marked = {name: 1 for name in _MARKS if name in shapes}
     if blocks := sum(name.endswith("/depthwise") for name in shapes):
         marked["block"] = blocks
@@ -116,9 +120,11 @@ def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence
         found["signature"] = {
             "graph": len(signatures),
             **{name: count * len(signatures) for name, count in marked.items()},
-            "code point": sum(signature.max_chars for signature in signatures),
             "word": sum(signature.max_words for signature in signatures),
         }
+        lengths = {signature.max_chars for signature in signatures}
+        read = {name: len(lengths) for name in _READS_LETTERS if name in shapes}
+        found["length"] = {"graph": len(lengths), **read, "code point": sum(lengths)}
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.manifest import MANIFEST_NAME, RELEASE
-from retvec_lite.terminal import json_line
+from retvec_lite.terminal import counted, json_line
 from retvec_lite.verdict import figures
 from retvec_lite.version import __version__
 from retvec_lite.windows import describe_reading
@@ -206,7 +206,9 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
     )
     if not facts.get("training_texts") and "described" in facts:
         way = "only names and descriptions of the labels"
-    lines = [f"{facts.get('training_texts', 0):,} texts of {_code(data)}, {way}, mistyped on purpose while training."]
+    lines = [
+        f"{counted(facts.get('training_texts', 0), 'text')} of {_code(data)}, {way}, mistyped on purpose while training."
+    ]
     if "data_hash" in facts:
         lines.append(
             f"Hash of texts and labels: {_code(facts['data_hash'])}; trained on {facts.get('trained_on', 'an unknown day')}."

@@ -235,7 +235,8 @@ class Memory:
             return [None] * len(vectors)
         own = vectors @ table.own.T
         close = np.where(own > _SAME, 1 + own, (_OWN * own + (vectors @ table.means.T)[:, table.of]) * table.reaches)
-        found = close.argmax(axis=1)
+        # Of equal ones the first, as in the engine: their products may differ in the last bits.
+        found = (close >= close.max(axis=1, keepdims=True) - _LEAST).argmax(axis=1)
         best = np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
         near = np.full(len(vectors), _UNNAMED)
         if len(table.names):

@@ -42,6 +42,7 @@ from retvec_lite.training.related import with_related
 from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.stacking import LINEAR, NETWORK
 from retvec_lite.training.wider_network import fit_columns
+from retvec_lite.training.word_vectors import embed_words
 
 _PASSES: Final = 5
 """Passes of SAGA: of 1,200 texts of AG News and 2,400 of Banking77, no worse on validation texts than the ten of a training, and better
@@ -240,8 +241,6 @@ def _text_vectors(
         read = _sentence_reader(model, reader, progress).vectors
         return [read(each) for each in ids]
     if isinstance(model.head, LinearHead):
-        from retvec_lite.training.network import embed_words
-
         embedding = {name: value for name, value in model.weights.items() if name.startswith("embedding/")}
         words = embed_words(reader.words, embedding, progress)
         return [mean_vectors(each, words) for each in ids]

@@ -11,8 +11,9 @@ import pytest
 from command_line import Main
 
 import retvec_lite as rl
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.runtime import is_built
-from retvec_lite.runtime.memory import MOST_BYTES, MOST_ROWS, MOST_STRINGS, from_bytes
+from retvec_lite.runtime.memory import MOST_BYTES, MOST_ROWS, MOST_STRINGS, Memory, from_bytes
 from tools.golden import FOLDER, LESSONS, TAUGHT, taught
 
 RETVEC = FOLDER / "rejecting.retvec"
@@ -220,3 +221,15 @@ def test_whoever_saves_the_file_is_there_and_whole(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(save, ["cats", "dogs", "birds"]))
     assert [file.name for file in tmp_path.iterdir()] == ["mine.memory"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_texts_with_one_vector_the_first_speaks(seed: int) -> None:
+    """As in the engine, which compares them one after the other."""
+    vector = np.random.default_rng(seed).normal(size=256).astype(np.float32)
+    memory = Memory(lambda text: (vector, None), ("known",), EncoderConfig(), None)
+    for place in range(37):
+        memory.teach(f"text {place}", f"label {place}")
+    asked = np.resize(vector / np.linalg.norm(vector), (53, 256))
+    answers = memory.answer(asked, np.ones((53, 1), np.float32), [0], ["known"])
+    assert {answer and answer.label for answer in answers} == {"label 0"}

@@ -92,6 +92,14 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
                     "meaning": 900,
                     "ngrams": NgramConfig(buckets=700, plain_letters=True),
                 },
+                # Two signatures of one length share their tables.
+                {
+                    "head": "linear",
+                    "words": 40,
+                    "chars": 128,
+                    "meaning": 900,
+                    "ngrams": NgramConfig(buckets=700, plain_letters=True),
+                },
                 {"head": "pool", "words": 40, "blocks": 2},
                 {"head": "cnn", "words": 32, "labels": 5},
                 {"head": "cnn", "words": 96, "labels": 1000},
@@ -100,7 +108,7 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
             )
         ),
     ],
-    ids=lambda parts: f"{parts['head']} {parts['words']}",
+    ids=lambda parts: f"{parts['head']} {parts['words']} {parts.get('chars', '')}".rstrip(),
 )
 def test_estimates_are_those_of_real_files(parts: dict[str, Any]) -> None:
     check_sizes(random_model(**parts), 10**9)

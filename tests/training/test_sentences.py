@@ -68,7 +68,7 @@ def generated_texts() -> list[str]:
 
 @pytest.mark.parametrize("at_once", [3, 4096], ids=["in parts", "together"])
 def test_it_says_what_the_reference_does(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr(sentences, "_WORDS_AT_ONCE", at_once)
+    monkeypatch.setattr(sentences, "WORDS_AT_ONCE", at_once)
     monkeypatch.setattr(sentences, "_TEXTS_AT_ONCE", at_once)
     network, texts = packaged_sentences(), generated_texts()
     reader = TextReader(texts, EncoderConfig(max_chars=64, max_words=8))
