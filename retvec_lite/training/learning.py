@@ -39,7 +39,7 @@ from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.related import with_related
-from retvec_lite.training.sentences import SentenceReader
+from retvec_lite.training.sentences import SentenceReader, word_vectors
 from retvec_lite.training.stacking import LINEAR, NETWORK
 from retvec_lite.training.wider_network import fit_columns
 
@@ -240,10 +240,8 @@ def _text_vectors(
         read = _sentence_reader(model, reader, progress).vectors
         return [read(each) for each in ids]
     if isinstance(model.head, LinearHead):
-        from retvec_lite.training.network import embed_words
-
         embedding = {name: value for name, value in model.weights.items() if name.startswith("embedding/")}
-        words = embed_words(reader.words, embedding, progress)
+        words = word_vectors(reader.words, embedding, progress)
         return [mean_vectors(each, words) for each in ids]
     return [None] * len(copies)
 

@@ -43,6 +43,11 @@ al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained no
 UNSEEN_BY_SOFTMAX: Final = -4.0
 
 
+_UNKNOWN_SHARE: Final = 0.3
+"""What an n-gram that no text has counts in the length of a text, beside the rarest that one has. Of 26 sets with 10 texts a label, mistyped texts
+gain a point by it; at 0, short ones lose as much (docs/benchmarks.md)."""
+
+
 class Vectors(NamedTuple):
     """How vectors of texts are read.
 
@@ -254,10 +259,14 @@ def _weighted(counts: Matrix, power: int) -> tuple[Matrix, Floats]:
 
 
 def _squares(counts: Matrix, power: int) -> Floats:
-    """Return the squared weight of each bucket, integers from 1 to 127 as float32: a power of its smoothed inverse document frequency."""
+    """Return the squared weight of each bucket, integers from 1 to 127 as float32: a power of its smoothed inverse document frequency.
+
+    N-grams that no text has make a text longer, and what is known of it smaller, by a part of that.
+    """
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** power * INTEGERS), 1)
+    weights = (inverse / inverse.max()) ** power * np.where(frequency > 0, 1.0, _UNKNOWN_SHARE)
+    squares: Floats = np.maximum(np.rint(weights * INTEGERS), 1)
     return squares.astype(np.float32)
 
 

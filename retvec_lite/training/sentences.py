@@ -1,5 +1,6 @@
-"""What the pre-trained sentence network says of the texts of a training: NumPy alone, each distinct word once."""
+"""What pre-trained networks say of the words and sentences of a training: NumPy alone, each distinct word once."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -38,14 +39,7 @@ class SentenceReader:
         self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints | None, progress: Progress = silent
     ) -> None:
         self._network = network
-        self._hidden = np.empty((len(words), network.head.hidden), np.float32)
-        for start in range(0, len(words), _WORDS_AT_ONCE):
-            values = bits(words[start : start + _WORDS_AT_ONCE])
-            values = _gelu(self._dense(values, "embedding/dense_0"))
-            values = _gelu(self._dense(values, "embedding/dense_1"))
-            values = np.tanh(self._dense(values, "embedding/dense_2"))
-            self._hidden[start : start + len(values)] = _gelu(self._dense(values, "head/word"))
-            progress("embedding words", start + len(values), len(words))
+        self._hidden = _gelu(self._dense(word_vectors(words, network.weights, progress), "head/word"))
         self.layer = {"head/vector/kernel": network.kernel, "head/vector/bias": network.bias}
         if ids is None:
             return
@@ -97,9 +91,31 @@ class SentenceReader:
         return found
 
     def _dense(self, values: Floats, name: str) -> Floats:
-        weights = self._network.weights
-        found: Floats = values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
-        return found
+        return _dense(values, self._network.weights, name)
+
+
+def word_vectors(words: Ints, weights: Mapping[str, Floats], progress: Progress = silent) -> Floats:
+    """Return the vectors of words, int32 `[words, word_length]`, by an embedding: float32 `[words, dimension]`; their bits without one.
+
+    Row 0, the empty word, is zeros as in unused slots. Progress is told of "embedding words".
+    """
+    found = []
+    for start in range(0, len(words), _WORDS_AT_ONCE):
+        values = bits(words[start : start + _WORDS_AT_ONCE])
+        if weights:
+            values = _gelu(_dense(values, weights, "embedding/dense_0"))
+            values = _gelu(_dense(values, weights, "embedding/dense_1"))
+            values = np.tanh(_dense(values, weights, "embedding/dense_2"))
+        found.append(values)
+        progress("embedding words", start + len(values), len(words))
+    vectors: Floats = np.concatenate(found)
+    vectors[0] = 0.0
+    return vectors
+
+
+def _dense(values: Floats, weights: Mapping[str, Floats], name: str) -> Floats:
+    found: Floats = values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+    return found
 
 
 def _gelu(values: Floats) -> Floats:

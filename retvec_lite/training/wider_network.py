@@ -13,6 +13,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
+from retvec_lite.training.sentences import word_vectors
 
 _PENALTY: Final = 1e-3
 _STEPS: Final = 60
@@ -69,7 +70,7 @@ def _pooled(
     model: TrainedModel, reader: TextReader, texts: Sequence[str], settings: FitSettings, progress: Progress
 ) -> Floats:
     """Return what the last layer reads of each text, float32 `[texts, width]`: the logits of a network whose last layer is the identity."""
-    from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork, embed_words
+    from retvec_lite.training.network import PREDICTION_BATCH, TrainableNetwork
 
     width = model.weights[f"{LAST}/kernel"].shape[0]
     weights: Mapping[str, Floats] = {
@@ -78,6 +79,6 @@ def _pooled(
         f"{LAST}/bias": np.zeros(width, np.float32),
     }
     embedding = {name: value for name, value in model.weights.items() if name.startswith("embedding/")}
-    vectors = embed_words(reader.words, embedding, progress)
+    vectors = word_vectors(reader.words, embedding, progress).astype(np.float16)
     network = TrainableNetwork(model.head, weights, vectors, np.ones(width, np.float32), lambda step: 0.0, settings)
     return network.logits(reader.word_ids(texts), width, PREDICTION_BATCH)

@@ -11,15 +11,12 @@ from fitted import Fitted, fit_held_out
 from modeling_cases import SMALL_HEADS, random_embedding
 from tiny_data import QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
-from retvec_lite import contract
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model import reference_network
 from retvec_lite.model.grid import to_grid
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
-from retvec_lite.training import network, network_part
+from retvec_lite.training import network_part
 from retvec_lite.training.examples import DISGUISED, VALIDATION_RATES, TrainingData, make_examples
 from retvec_lite.training.label_scheme import ONE_LABEL
-from retvec_lite.training.network import embed_words
 
 EMBEDDING = random_embedding(dimension=64)
 
@@ -143,19 +140,3 @@ def test_a_loss_that_is_no_number_ends_training(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(network_part, "TrainableNetwork", Broken)
     with pytest.raises(RetvecLiteError, match=r"broke down in epoch 1 \(loss inf\)"):
         fit_held_out(few_texts, SMALL_HEADS[0], {}, QUICK)
-
-
-# --- word vectors -----------------------------------------------------------------------------------------------------
-
-
-def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(network, "_WORDS_AT_ONCE", 8)
-    words = tiny_training_data.words[:30]
-    seen: list[int] = []
-    weights = random_embedding().weights
-    vectors = embed_words(words, weights, lambda what, done, total: seen.append(done))
-    assert vectors.dtype == np.float16 and len(vectors) == 30 and seen == [8, 16, 24, 30]
-    assert not vectors[0].any()
-    expected = reference_network.embed(contract.bits(words), weights)
-    np.testing.assert_allclose(vectors[1:], expected[1:], atol=6e-4)  # float16 below 1: half a step is 2.4e-4
-    np.testing.assert_array_equal(embed_words(words, {}), contract.bits(words))
