@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.common import SIZE_LIMIT, Row, Rows, command_parser, picture_path, result_path
-from benchmarks.data.sets import STARTER, read_part, sampled, sampled_of_each
+from benchmarks.data.sets import STARTER, read_part, sampled
+from benchmarks.experiments.bench import ALL, DRAWS, RATES, draw_texts
 from benchmarks.systems.linear import SVMS
 from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, LINEAR, NONE_OF_THESE, SETFIT, STATIC, SVM
 from benchmarks.systems.networks import available
@@ -27,10 +28,6 @@ from retvec_lite.data.dataset import Dataset
 
 SETS: Final = ("Banking77", "CLINC150", "AG News", "SMS spam", STARTER)
 SHOTS: Final = (5, 10, 20, 50)
-ALL: Final = 0
-"""Instead of a number of texts a label: all texts."""
-DRAWS: Final = (0, 1, 2)
-RATES: Final = (0.0, 0.5)
 RATES_OF_ALL: Final = (0.0, 0.2, 0.5, 1.0)
 CLEAN: Final = "clean"
 TEST_TEXTS: Final = 3000
@@ -45,11 +42,6 @@ KEY: Final = ("data", "system", "shots", "seed")
 
 Line = list[Row]
 """The rows of one system, one for each draw, which is the field `seed`."""
-
-
-def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:
-    """Draw so many texts of each label; all of a label that has fewer; all texts for `ALL`."""
-    return training.select(sampled_of_each(training.labels, shots, seed))
 
 
 def measure(system: str, training: Dataset, test: Dataset, shots: int, seed: int) -> Row:

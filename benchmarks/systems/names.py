@@ -9,6 +9,10 @@ NONE_OF_THESE: Final = "default file, oos unknown"
 """`retvec-lite train --unknown-label oos`: an answer of no label counts as `oos`."""
 NGRAMS: Final = "n-grams alone"
 """Its n-grams without a network: `retvec-lite train --head linear`."""
+NGRAMS_ALONE: Final = "n-grams without meaning"
+"""`retvec-lite train --head linear --meaning none`."""
+SENTENCE_VECTOR: Final = "sentence vector alone"
+"""What the sentence network says of a text, under a linear SVM."""
 
 NETWORK: Final = "network alone"
 """A head on our embedding, without n-grams."""
@@ -32,7 +36,11 @@ COMPARED: Final = (*NETWORKS, *TABLES, *WHOLE)
 """What stands in front of a head, and whole products."""
 
 SVM: Final = "SVM, characters"
+SVM_COPY: Final = "SVM, characters, mistyped copy"
+"""The same, with a mistyped copy of each text to learn from."""
 SVM_WORDS: Final = "SVM, characters and word pairs"
+RECIPE: Final = "plain recipe"
+"""One SVM on characters, words and what they mean, see recipe.py."""
 LINEAR: Final = "hashed n-grams, linear SVM"
 BAYES: Final = "hashed n-grams, naive Bayes"
 
