@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fitted import asked, train
 from light import loaded_after
+from modeling_cases import random_embedding
 from sklearn.metrics import roc_auc_score
 from tiny_data import FILLERS, WORDS
 
