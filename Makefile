@@ -10,6 +10,8 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
+# What `npm ci` writes last.
+NODE_MODULES := node_modules/.package-lock.json
 PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples benchmarks makers tools
 
 # A slow network is no reason to fail.
@@ -48,10 +50,10 @@ demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, c
 	$(BIN)/python examples/demo.py $(OUT)
 
 # Two processes; each file's tests stay together, so that they share what they built.
-test: $(STAMP) | node_modules  ## the tests: six minutes on two idle cores
+test: $(STAMP) | $(NODE_MODULES)  ## the tests: ten minutes on two idle cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
 
-test-all: $(STAMP) $(VENV)/.engines | node_modules  ## every test, the exhaustive ones too: before a release, and nightly
+test-all: $(STAMP) $(VENV)/.engines | $(NODE_MODULES)  ## every test, the exhaustive ones too: before a release, and nightly
 	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile explore $(PYTEST_ARGS)
 
 test-fast: $(STAMP)  ## the tests that take seconds
@@ -67,7 +69,7 @@ android: $(STAMP)  ## the libraries for Android and other JVMs, as a Maven repos
 	for port in android jar jvm; do $(BIN)/python -m tools.build_ports $$port || exit; done
 	cd android && mvn --batch-mode --quiet deploy
 
-release-check: $(STAMP) | node_modules  ## all that a release publishes, in dist/ with checksums and sizes; nothing is sent
+release-check: $(STAMP) | $(NODE_MODULES)  ## all that a release publishes, in dist/ with checksums and sizes; nothing is sent
 	rm -rf dist && mkdir dist
 	$(BIN)/python -m tools.build_wheels --out dist
 	npm pack --silent --workspace npm --pack-destination dist
@@ -88,9 +90,10 @@ android-model: $(STAMP)  ## train the starter model and put it into the Android 
 web: $(STAMP)  ## build the playground into retvec_lite/web (needs Node.js 20.19 or newer)
 	npm ci && PYTHON="$(CURDIR)/$(BIN)/python" npm run build --workspaces && npm run lint --workspaces
 
-node_modules: package-lock.json
+# npm 10 may end with 0 and leave half of the folder behind where it reaches no registry.
+$(NODE_MODULES): package-lock.json
 	@if ! command -v npm >/dev/null; then echo "Node.js is not installed: the tests of the playground will be skipped." >&2; \
-	else npm ci --no-audit --no-fund || { rm -rf node_modules; \
+	else rm -f $@; npm ci --no-audit --no-fund && test -e $@ || { rm -rf node_modules; \
 		echo "npm cannot fetch the page's packages: the tests of the playground will be skipped." >&2; }; fi
 
 # mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as

@@ -1,4 +1,4 @@
-"""The format .retvec: what the C engine runs. It stores the same integers as the .tflite of a recipe.
+"""The format .retvec: what the C engine runs. It stores the same integers as the int8 .tflite, in 4 bits each where all of a layer fit.
 
 The file is built from a classifier, and compared with the NumPy reference under the weights that it holds.
 """
@@ -171,17 +171,16 @@ def in_memory(model: TrainedModel) -> Artifact:
     if not is_built():
         raise RetvecLiteError(NOT_BUILT)
     check_model(model)
-    recipe = find_recipe(DEFAULT_RECIPE)
-    metadata = file_metadata(model, recipe, {NATIVE: __version__})
+    metadata = file_metadata(model, find_recipe(DEFAULT_RECIPE), {NATIVE: __version__})
     with np.errstate(
         over="raise", invalid="raise"
     ):  # an export is run before it is kept; nothing else would notice here
-        content = build_file(model, recipe, metadata)
+        content = build_file(model, metadata)
     return Artifact(Path("classifier"), content, model.labels, model.encoder, metadata)
 
 
 def _write(model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str, str]) -> None:
-    path.write_bytes(build_file(model, recipe, file_metadata(model, recipe, oldest)))
+    path.write_bytes(build_file(model, file_metadata(model, recipe, oldest)))
 
 
 def _examine(examiner: Examiner, engine: IsolatedEngine, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
@@ -245,8 +244,8 @@ def check_model(model: TrainedModel) -> None:
             raise RetvecLiteError(f"The label {label!r} {problem}. Rename it.")
 
 
-def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any]) -> bytes:
-    """Return the file of a classifier that `check_model` passed, under a recipe with integer weights; the same bytes each time."""
+def build_file(model: TrainedModel, metadata: Mapping[str, Any]) -> bytes:
+    """Return the file of a classifier that `check_model` passed; the same bytes each time."""
     numbers = decision_numbers(model.decision, model.encoder)
     sections = {
         "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
@@ -255,7 +254,7 @@ def build_file(model: TrainedModel, recipe: Recipe, metadata: Mapping[str, Any])
         "characters_known": ranges_of(model.decision.characters),
         **numbers,
     }
-    sections |= {name: _layer(model.weights, name, recipe).to_bytes() for name in layer_names(model)}
+    sections |= {name: _layer(model.weights, name).to_bytes() for name in layer_names(model)}
     for block in range(_blocks(model.head)):
         name = f"head/block_{block}/depthwise"
         sections[name] = model.weights[name].astype("<f4").tobytes()
@@ -277,18 +276,16 @@ def layer_names(model: TrainedModel) -> list[str]:
     return [*found, *(name for name in PROJECTIONS if name in model.weights)]
 
 
-def _layer(weights: Mapping[str, Floats], name: str, recipe: Recipe) -> Layer:
+def _layer(weights: Mapping[str, Floats], name: str) -> Layer:
     is_beside = name in PROJECTIONS
     kernel = weights[name if is_beside else f"{name}/kernel"]
     if is_beside:
         bias = weights["ngrams/bias"] if name != PROJECTION else np.zeros(kernel.shape[1], np.float32)
     else:
         bias = weights[f"{name}/bias"]
-    # As in the .tflite, where an odd number of inputs has no kernel for 4 bits, and what is beside the network gets 8 at least.
-    bits = 8 if recipe.bits == 4 and (is_beside or len(kernel) % 2) else recipe.bits
-    integers, scales = to_grid(np.ascontiguousarray(kernel.T), bits, 0)
+    integers, scales = to_grid(np.ascontiguousarray(kernel.T), 8, 0)
     adds_rows = name in ADDS_ROWS
-    return Layer(np.ascontiguousarray(integers.T) if adds_rows else integers, scales, bias, bits, adds_rows)
+    return Layer(np.ascontiguousarray(integers.T) if adds_rows else integers, scales, bias, adds_rows)
 
 
 def _settings(model: TrainedModel) -> dict[str, int]:

@@ -86,7 +86,9 @@ def export_model(
     model = released(without_texts(model), name, model_version)
     signer = None if sign is None else read_private_key(sign)
     if signer and name is None:
-        raise RetvecLiteError("Apps accept an update by its name and version: give --name and --model-version, too.")
+        raise RetvecLiteError(
+            "Apps accept an update by its name and version: give --name (name) and --model-version (model_version), too."
+        )
     plan = _plan(model, formats, recipes, embed, android is not None)
     assets = None
     if android is not None:

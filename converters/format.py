@@ -225,7 +225,7 @@ class Format(ABC):
             most = examiner.classifier.training.get("max_kb", USUAL_KB)
             checks.append(Check("size", "file", size, recipe.size_limit + 1000 * (most - USUAL_KB)))
         values = {name: match.values for name, match in own.items()}
-        oracle = Oracle(examiner.classifier, values, eight_bit=facts.eight_bit)
+        oracle = examiner.oracle(values, facts.eight_bit)
         runs = tuple(artifact.run(examiner, recipe.within(self.facts(recipe)), oracle))
         problem = None
         if not any(run.promised for run in runs):

@@ -95,7 +95,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
                     "8-bit weights, one scale per output, float32 arithmetic: right on every runtime", 2e-3
                 ),
                 "coreml": Facts("8-bit weights, half-precision arithmetic", 1.5e-2),
-                "engine": Facts("8-bit weights, 16-bit activations", 2e-3),
+                "engine": Facts("weights of the int8 .tflite in as few bits as hold them, 16-bit activations", 2e-3),
                 "onnx": Facts("8-bit weights, one scale per output, float32 arithmetic", 2e-3),
             },
             embedding_cosine=0.999,
@@ -111,7 +111,6 @@ RECIPES: Final[Mapping[str, Recipe]] = {
                     "4-bit weights and 8-bit arithmetic: smallest and fastest, current LiteRT only", 2e-2, True
                 ),
                 "coreml": Facts("4-bit weights, half-precision arithmetic", 1.5e-2),
-                "engine": Facts("4-bit weights, 16-bit activations", 2e-3),
             },
             embedding_cosine=0.99,
             label_agreement=0.985,

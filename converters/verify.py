@@ -34,7 +34,7 @@ from retvec_lite.manifest import fingerprint
 from retvec_lite.model.report import REPORT_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
-from retvec_lite.terminal import Progress, draw, watched
+from retvec_lite.terminal import Progress, counted, draw, watched
 
 STARTER_TEXTS: Final = 300
 DATA_TEXTS: Final = 500
@@ -51,7 +51,7 @@ class RealTexts:
 
     def describe(self) -> str:
         """Return a line for reports."""
-        return f"{len(self.texts)} texts of {self.source}"
+        return f"{counted(len(self.texts), 'text')} of {self.source}"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 /* What a person sees of a text (rules 0c to 0f): code points as they are read become a shorter text, of which windows are cut. */
 
 enum {
-  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3,
+  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
+  LONGEST_SHORT = 4, LONGEST_CODE = 8, /* words in which repeats mean something */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
-  WIDEST = MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS /* of what may be left of a gap */
+  LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */
+  GREEK = 0x370, LAST_ARMENIAN = 0x58F, /* such as the three here, Cyrillic between them */
+  WIDEST = MOST_OF_GAP + (MOST_OF_GAP + 1) * MOST_BLANKS /* of what may be left of a gap */
 };
 
 static int is_of_script(uint32_t letter, uint32_t mark) {
@@ -11,57 +14,109 @@ static int is_of_script(uint32_t letter, uint32_t mark) {
   return letter >> 7 == mark >> 7 || (script & 1 && letter >> 16 == mark >> 16 && script == edges_up_to(RVL_SCRIPTS, letter));
 }
 
-/* What is shown of a text, and how it ends: the last code point and how often it stands there, and how many separators. */
+/* A word in which letters are dropped behind two like them (0e), unless it is short or a code: letters wait until that is known. */
+typedef struct {
+  uint32_t held[LONGEST_CODE];
+  uint32_t count, last, alike; /* of those that wait; and of what was shown of a longer word */
+  int is_drawn, is_code;
+} word;
+
+/* What is shown of a text, and how it ends: a word, or how many separators. */
 typedef struct {
   uint32_t *chars;
-  uint32_t limit, count, last, alike, blanks;
+  uint32_t limit, count, blanks;
+  word word;
 } shown;
 
-/* Add a code point unless it repeats those before it too often (0e). */
-APART void show(shown *text, uint32_t code) {
-  const int is_blank = is_separator(code);
-  text->alike = code == text->last ? text->alike + 1 : 1;
-  text->last = code;
-  if (!is_blank && text->alike > MOST_ALIKE) return;
-  text->blanks = is_blank ? text->blanks + 1 : 0;
-  if (text->blanks <= MOST_BLANKS && text->count < text->limit) text->chars[text->count++] = code;
+static void append(shown *text, uint32_t code) {
+  if (text->count < text->limit) text->chars[text->count++] = code;
 }
 
-/* What waits in a gap until it is known how many rows of signs are in it: from the first sign of a row on, and from the second row on. */
+/* Add a letter of a long word unless it repeats those before it too often. */
+static void append_once(shown *text, uint32_t code) {
+  text->word.alike = code == text->word.last ? text->word.alike + 1 : 1;
+  text->word.last = code;
+  if (text->word.alike <= MOST_ALIKE || is_decimal(code)) append(text, code);
+}
+
+/* Add a letter or digit. */
+APART void show_letter(shown *text, uint32_t code) {
+  word *now = &text->word;
+  uint32_t n;
+  text->blanks = 0;
+  now->is_code = (!now->count || now->is_code) && (is_decimal(code) || is_a(RVL_CAPITALS, code));
+  if (!now->is_drawn && now->count < (now->is_code ? LONGEST_CODE : LONGEST_SHORT)) {
+    now->held[now->count++] = code;
+    return;
+  }
+  if (!now->is_drawn)
+    for (now->is_drawn = 1, n = 0; n < now->count; n++) append_once(text, now->held[n]);
+  append_once(text, code);
+}
+
+/* End a word. */
+APART void end_word(shown *text) {
+  static const word none;
+  uint32_t n;
+  for (n = 0; n < text->word.count && !text->word.is_drawn; n++) append(text, text->word.held[n]);
+  text->word = none;
+}
+
+/* Add a separator or sign; of many separators the first ones are left. */
+APART void show_gap(shown *text, uint32_t code) {
+  end_word(text);
+  text->blanks = is_separator(code) ? text->blanks + 1 : 0;
+  if (text->blanks <= MOST_BLANKS) append(text, code);
+}
+
+/* What waits in a gap, from its first sign on, until it is known how many signs are in it. Of too many in a row the first is left. */
 typedef struct {
-  uint32_t codes[(MOST_SIGNS - 1) * (MOST_SIGNS + MOST_BLANKS)];
-  uint32_t count, rows, signs, start, blanks; /* signs: of the last row, which starts there; blanks: behind it */
+  uint32_t codes[MOST_SIGNS + WIDEST];
+  uint32_t count, signs, start, row, blanks; /* signs: that are left; row: of the last row, which starts there; blanks: behind it */
+  int is_full; /* whether no more signs are shown */
 } waiting;
 
-/* Show what waits, or only its separators. */
-static void show_waiting(shown *text, waiting *gap, int with_signs) {
-  uint32_t n;
-  for (n = 0; n < gap->count; n++)
-    if (with_signs || is_separator(gap->codes[n])) show(text, gap->codes[n]);
+/* End a row of signs: once there are too many signs, those of the first row are left, and all separators. */
+static void end_row(shown *text, waiting *gap) {
+  uint32_t n, rows = 1;
+  gap->row = 0;
+  if (gap->signs <= MOST_OF_GAP || gap->is_full) return;
+  for (n = 0; n < gap->count; n++) {
+    rows += (uint32_t)is_separator(gap->codes[n]);
+    if (rows == 1 || is_separator(gap->codes[n])) show_gap(text, gap->codes[n]);
+  }
   gap->count = 0;
+  gap->is_full = 1;
 }
 
-/* Add a sign: of too many in a row the first is left, and of too many rows in a gap the first. */
-static void add_sign(shown *text, waiting *gap, uint32_t code) {
-  if (!gap->signs++) {
-    if (++gap->rows > MOST_SIGNS) show_waiting(text, gap, 0);
-    gap->start = gap->count;
-  }
+static void add_sign(waiting *gap, uint32_t code) {
+  if (gap->is_full) return;
+  if (!gap->row++) gap->start = gap->count;
   gap->blanks = 0;
-  if (gap->rows > MOST_SIGNS) return;
-  if (gap->signs <= MOST_SIGNS)
+  if (gap->row <= MOST_SIGNS) {
     gap->codes[gap->count++] = code;
-  else
+    gap->signs++;
+  } else if (gap->row == MOST_SIGNS + 1) {
     gap->count = gap->start + 1;
+    gap->signs -= MOST_SIGNS - 1;
+  }
 }
 
 static void add_separator(shown *text, waiting *gap, uint32_t code) {
-  gap->signs = 0;
-  if (gap->rows == 1) show_waiting(text, gap, 1);
-  if (!gap->count)
-    show(text, code);
+  end_row(text, gap);
+  if (!gap->signs || gap->is_full)
+    show_gap(text, code);
   else if (gap->blanks++ < MOST_BLANKS)
     gap->codes[gap->count++] = code;
+}
+
+/* End a gap. */
+APART void end_gap(shown *text, waiting *gap) {
+  uint32_t n;
+  end_row(text, gap);
+  for (n = 0; n < gap->count; n++) show_gap(text, gap->codes[n]);
+  gap->count = gap->signs = 0;
+  gap->is_full = 0;
 }
 
 /* What is shown, and what stands before the next code point: a letter and how many marks of it. */
@@ -82,11 +137,10 @@ static void show_next(display *to, uint32_t code) {
   if (is_separator(code)) {
     add_separator(&to->text, &to->gap, code);
   } else if (is_sign(code)) {
-    add_sign(&to->text, &to->gap, code);
+    add_sign(&to->gap, code);
   } else {
-    show_waiting(&to->text, &to->gap, 1);
-    to->gap.rows = to->gap.signs = 0;
-    show(&to->text, code);
+    end_gap(&to->text, &to->gap);
+    show_letter(&to->text, code);
   }
 }
 
@@ -111,12 +165,13 @@ APART uint32_t read_shown(reader *source, line *held, uint32_t *chars, uint32_t 
       take_back(held);
     else if (is_direction(code))
       turn(held, code);
-    else if (!(flags_of(code) & RVL_IGNORED))
+    else if (!(flags_of(code) & RVL_IGNORED) && !is_a(RVL_OPTIONAL, code))
       hold(held, code);
     if (held->count == HELD_IN_LINE) pass_on(&to, held, HELD_IN_LINE / 2);
   }
   pass_on(&to, held, held->count);
-  show_waiting(&to.text, &to.gap, 1);
+  end_gap(&to.text, &to.gap);
+  end_word(&to.text);
   return to.text.count;
 }
 
@@ -137,11 +192,12 @@ APART uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, u
 /* Join single letters with gaps between them, where there are enough, and write them from `kept` on. Returns where they end, and makes `kept`
  * the place behind what was written. */
 static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, uint32_t *kept) {
-  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_a(RVL_DIGITS, chars[start]), inside = 0, end = start + 1, place, kind;
+  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_decimal(chars[start]), inside = 0, end = start + 1, place, kind;
+  shown joined = {.chars = chars, .limit = count, .count = *kept};
   int is_spread;
   while ((kind = gap_kind(chars, count, end, &place)) && place < count && stands_alone(chars, count, place)) {
     counts[kind]++;
-    letters += !is_a(RVL_DIGITS, chars[place]);
+    letters += !is_decimal(chars[place]);
     end = place + 1;
   }
   for (place = start + 1; place < end; place++) {
@@ -150,9 +206,14 @@ static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, ui
   }
   is_spread = letters >= LEAST_SPREAD && counts[inside] >= LEAST_GAPS;
   for (place = start; place < end; place++) {
-    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
-    chars[(*kept)++] = is_spread && is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place];
+    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) show_gap(&joined, ' ');
+    if (!is_spread)
+      append(&joined, chars[place]);
+    else
+      show_letter(&joined, is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place]);
   }
+  end_word(&joined);
+  *kept = joined.count;
   return end;
 }
 
@@ -175,8 +236,48 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   return left;
 }
 
+/* How many letters of a word tell of a script, with `weight` less for each that tells of Latin or another one; `none` for words without a letter of the
+ * script. `end` is where the word ends. */
+APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, const uint16_t *script, uint32_t twins, uint32_t *end, int weight,
+                      int none) {
+  int found = 0;
+  uint32_t n, any = 0;
+  for (*end = start; *end < count && !in_gap(chars[*end]); ++*end) {
+    const uint32_t code = chars[*end];
+    const int is_own = in_range(code, script[0], script[1]);
+    any |= (uint32_t)is_own;
+    found -= !is_own && in_range(code, GREEK, LAST_ARMENIAN) ? weight : 0;
+    if (!is_own && !is_letter(code)) continue;
+    for (n = twins; n < twins + script[3] && code != (is_own ? rvl_twins_own[n] : rvl_twins_latin[n]); n++) continue;
+    if (n == twins + script[3]) found += is_own ? 1 : -weight;
+  }
+  return any ? found : none;
+}
+
+/* Rule 0g: Latin letters in words of other scripts become the letters that they are written for. */
+APART void use_own_letters(uint32_t *chars, uint32_t count) {
+  const uint16_t *script;
+  uint32_t twins = 0, start, end, n;
+  for (script = rvl_twin_scripts; script < rvl_twin_scripts + COUNT_OF(rvl_twin_scripts); twins += script[2], script += 4) {
+    int found = 0;
+    for (n = 0; n < count && !in_range(chars[n], script[0], script[1]); n++) continue;
+    for (start = n < count ? 0 : count; start < count; start = end + 1) found += own_letters(chars, count, start, script, twins, &end, 2, 0);
+    for (start = 0; start < count && found >= LEAST_OWN; start = end + 1) {
+      if (own_letters(chars, count, start, script, twins, &end, 1, -1) < 0) continue;
+      for (; start < end; start++)
+        for (n = twins; n < twins + script[2]; n++)
+          if (chars[start] == rvl_twins_latin[n]) {
+            chars[start] = rvl_twins_own[n];
+            break;
+          }
+    }
+  }
+}
+
 /* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. `held` is room to work in. */
 APART uint32_t condense(reader source, line *held, uint32_t *chars, uint32_t limit) {
   source.composes = source.condenses = 1;
-  return close_gaps(chars, read_shown(&source, held, chars, limit));
+  limit = close_gaps(chars, read_shown(&source, held, chars, limit));
+  use_own_letters(chars, limit);
+  return limit;
 }

@@ -1,5 +1,10 @@
-/* Explanations: how much each part of a text speaks for a label. */
+/* Explanations: how much each part of a text speaks for a label. Answering a long text without each of its words would take too long: spans
+ * of many words come first, and then, again and again, those within the span that counts most. */
 
+enum {
+  ANSWERED = 1 << 18, /* code points that are answered again, at most */
+  SPLIT = 4           /* spans that one is divided into */
+};
 enum { NO_SCRIPT, JOINING, SPACED }; /* then the flags of unspaced scripts, which are larger */
 
 /* How a code point is cut; marks and invisible ones belong to the character before them. */
@@ -17,22 +22,21 @@ typedef struct {
   uint32_t units, script;
 } run;
 
-/* The run that begins at `start` or behind the separators there; 0 at the end. `begins`: where character number `unit` of it does. */
-APART int next_run(const given *text, run *found, uint32_t unit, size_t *begins) {
+/* The run of at most `most` characters that begins at `start` or behind the separators there; 0 at the end. */
+APART int next_run(const given *text, run *found, uint32_t most) {
   size_t place = found->start, behind = place;
   uint32_t script = JOINING, units = 0;
   for (; place < text->end; place = behind) {
     const uint32_t here = part_script(code_at(text, &behind));
-    const int joins = here == JOINING || script == JOINING;
-    if (units && (here == NO_SCRIPT || (here != script && !joins))) break;
+    const int joins = units && (here == JOINING || script == JOINING);
+    if (units && (here == NO_SCRIPT || (!joins && (here != script || units == most)))) break;
     if (here == NO_SCRIPT) {
       found->start = behind;
       continue;
     }
-    if (!(units && joins) && units++ == unit) *begins = place;
+    units += !joins;
     if (here != JOINING) script = here;
   }
-  if (units <= unit) *begins = place;
   found->end = place;
   found->units = units;
   found->script = script == JOINING ? SPACED : script;
@@ -45,6 +49,32 @@ static uint32_t parts_of(const run *found, int cuts_words) {
   return found->script == SPACED && !cuts_words ? 1 : (found->units + most - 1) / most;
 }
 
+/* A part of a text, and which one it is of its run. Before it, from `gap` on, there are separators alone. */
+typedef struct {
+  run whole;
+  uint32_t number, parts;
+  size_t gap, start, end;
+} part;
+
+/* Go on to the next part, or, from one of zeros, to the first; 0 behind the last. */
+static int advance(const given *text, part *at, int cuts_words) {
+  run own;
+  if (at->number == at->parts) {
+    at->gap = at->end = at->whole.start = at->whole.end;
+    if (!next_run(text, &at->whole, 0xFFFFFFFFu)) return 0;
+    at->parts = parts_of(&at->whole, cuts_words);
+    at->number = 0;
+    at->end = at->whole.start;
+  } else {
+    at->gap = at->end;
+  }
+  own.start = at->start = at->end;
+  next_run(text, &own, (uint32_t)((uint64_t)(at->number + 1) * at->whole.units / at->parts - (uint64_t)at->number * at->whole.units / at->parts));
+  at->end = own.end;
+  at->number++;
+  return 1;
+}
+
 /* The logarithm of a label's probability, of a text without what is cut from it; of the most probable label where there is none. */
 APART double log_of_label(rvl *engine, reader source, int32_t *label) {
   uint32_t n;
@@ -55,34 +85,84 @@ APART double log_of_label(rvl *engine, reader source, int32_t *label) {
   return log_of(above_zero(engine->values[*label]));
 }
 
-/* Explain the first code points of a text. Short texts close where a part is cut from them, with the separators around it. */
+/* What is explained: a label and the logarithm of its probability. Words are cut where there are few. */
+typedef struct {
+  int32_t label;
+  double all;
+  int cuts_words;
+} question;
+
+/* Weigh a span. Short texts close where it is cut from them, with the separators around it, which begin at `gap`. */
+static void weigh(rvl *engine, reader source, question asked, size_t gap, rvl_span *span) {
+  given *text = &source.text;
+  size_t behind = span->end;
+  text->cut = text->closes ? gap : span->start;
+  text->cut_end = span->end;
+  while (text->closes && behind < text->end && is_separator(code_at(text, &behind))) text->cut_end = behind;
+  span->weight = asked.all - log_of_label(engine, source, &asked.label);
+}
+
+/* Divide the parts between two places into up to `count` spans of as many each, and weigh them; returns how many there are. */
+APART uint32_t divide(rvl *engine, reader source, question asked, size_t start, size_t end, uint32_t count, rvl_span *spans) {
+  const part none = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  part at = none;
+  uint32_t parts = 0, n = 0, found = 0;
+  size_t gap = 0;
+  while (advance(&source.text, &at, asked.cuts_words)) parts += at.start >= start && at.end <= end;
+  if (count > parts) count = parts;
+  for (at = none; found < count && advance(&source.text, &at, asked.cuts_words);) {
+    if (at.start < start) continue;
+    if (n++ == (uint64_t)found * parts / count) {
+      spans[found].start = (uint32_t)at.start;
+      gap = at.gap;
+    }
+    if (n < (uint64_t)(found + 1) * parts / count) continue;
+    spans[found].end = (uint32_t)at.end;
+    weigh(engine, source, asked, gap, spans + found++);
+  }
+  return found;
+}
+
+static double size_of(double weight) { return weight < 0.0 ? -weight : weight; }
+
+/* The span of several parts that counts most; `found` where there is none. */
+static size_t heaviest(const given *text, int cuts_words, const rvl_span *spans, size_t found) {
+  part at = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  size_t n = 0, best = found;
+  while (advance(text, &at, cuts_words)) {
+    while (at.start >= spans[n].end) n++;
+    if (at.end < spans[n].end && (best == found || size_of(spans[n].weight) > size_of(spans[best].weight))) best = n;
+  }
+  return best;
+}
+
+/* Explain the first code points of a text, with `most` spans at most. */
 APART size_t explain(rvl *engine, reader source, int32_t label, rvl_span *spans, size_t most) {
   const uint32_t limit = rvl_read_limit(engine);
   given *text = &source.text;
-  size_t found = 0, whole = 0, count = 0, end = 0, behind, gap, unused;
-  uint32_t n;
-  double all;
-  run each;
+  size_t count = 0, end = 0, found, answers, best;
+  part at = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  question asked = {label, 0.0, 0};
+  rvl_span within[SPLIT];
+  uint32_t parts = 0, n;
   for (; count < limit && end < text->end; count++) code_at(text, &end);
   text->end = end;
   text->left = count;
   text->closes = count <= engine->settings[MAX_CHARS];
-  all = log_of_label(engine, source, &label);
-  for (each.start = 0; next_run(text, &each, 0, &unused); each.start = each.end) whole += parts_of(&each, 0);
-  for (each.start = gap = 0; next_run(text, &each, 0, &unused); each.start = gap = each.end) {
-    const uint32_t parts = parts_of(&each, whole <= 2);
-    for (n = 0; n < parts; n++, found++) {
-      run again = each;
-      if (found >= most) continue;
-      next_run(text, &again, (uint32_t)((uint64_t)n * each.units / parts), &text->cut);
-      again.start = each.start;
-      next_run(text, &again, (uint32_t)((uint64_t)(n + 1) * each.units / parts), &text->cut_end);
-      spans[found].start = (uint32_t)text->cut;
-      spans[found].end = (uint32_t)text->cut_end;
-      if (text->closes && !n) text->cut = gap;
-      for (behind = text->cut_end; text->closes && behind < text->end && is_separator(code_at(text, &behind));) text->cut_end = behind;
-      spans[found].weight = all - log_of_label(engine, source, &label);
-    }
+  asked.all = log_of_label(engine, source, &asked.label);
+  if (!count || !most) return 0;
+  if (most > ANSWERED / count) most = ANSWERED / count;
+  while (advance(text, &at, 0)) parts++;
+  asked.cuts_words = parts <= 2;
+  for (parts = 0, at.whole.end = 0; advance(text, &at, asked.cuts_words);) parts++;
+  answers = found = divide(engine, source, asked, 0, end, parts <= most ? parts : most < SPLIT ? 1 : (uint32_t)most / SPLIT, spans);
+  for (; answers + SPLIT <= most; answers += n) {
+    best = heaviest(text, asked.cuts_words, spans, found);
+    if (best == found) break;
+    n = divide(engine, source, asked, spans[best].start, spans[best].end, SPLIT, within);
+    for (end = found; --end > best;) spans[end + n - 1] = spans[end];
+    for (end = 0; end < n; end++) spans[best + end] = within[end];
+    found += n - 1;
   }
   return found;
 }

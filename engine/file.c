@@ -55,7 +55,7 @@ typedef struct {
   uint32_t sections;
   uint8_t *block;
   size_t used;
-  int width, unpacked; /* of the space for one text: what the largest layer so far needs, and the largest one with 4 bits */
+  int width; /* of the space for one text: what the largest layer so far needs */
   int problem;
 } loader;
 
@@ -207,7 +207,6 @@ APART uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t
   layer->weights = bytes + ALIGN + 2 * (size_t)numbers;
   if (!adds_rows) widen(file, inputs);
   widen(file, outputs);
-  if (layer->bits == 4 && !adds_rows && layer->stride * UNPACKED * PACK > file->unpacked) file->unpacked = layer->stride * UNPACKED * PACK;
   return outputs;
 }
 
@@ -351,7 +350,6 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
   if (set[CONTRACT] > 2) engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
   engine->sums = take(file, sums + width, sizeof(int32_t));
   engine->values = engine->sums ? (float *)(void *)(engine->sums + sums) : 0;
-  engine->unpacked = take(file, (uint64_t)file->unpacked, 1);
   engine->answers = take(file, set[LABELS], sizeof(float));
   engine->totals = take(file, rvl_dimension(engine) > set[LABELS] ? rvl_dimension(engine) : set[LABELS], sizeof(double));
   engine->inputs = take(file, width, sizeof(int16_t));

@@ -29,28 +29,32 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
   return top.number / (float)limit;
 }
 
-/* Sums of products of 8-bit weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is
- * inlined, and their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two
- * inputs of each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. */
-typedef void dot(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
+/* Sums of products of weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is inlined, and
+ * their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of each output
+ * side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low digits hold the
+ * first half of the outputs, the high ones the second, both 8 too large: `finish` takes that away. */
+typedef void dot(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
 
-#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, INPUTS, MADD, STORE)                                       \
-  attribute INLINE void name(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, \
-                             int step, int vectors, int words) {                                                                \
-    SUM s[8];                                                                                                                   \
-    WEIGHT row[4];                                                                                                              \
-    int n, v, word;                                                                                                             \
-    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                          \
-    for (n = 0; n < stride; n += 2) {                                                                                           \
-      for (v = 0; v < vectors; v++)                                                                                             \
-        row[v] = WEIGHTS(w + (size_t)((first + v * OUTS) / PACK) * block + (first + v * OUTS) % PACK * 2 + n * PACK);           \
-      for (word = 0; word < words; word++) {                                                                                    \
-        const INPUT two = INPUTS(x + word * x_step + n);                                                                        \
-        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], two);                         \
-      }                                                                                                                         \
-    }                                                                                                                           \
-    for (word = 0; word < words; word++)                                                                                        \
-      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, DIGITS, INPUTS, MADD, STORE)                                \
+  attribute INLINE void name(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride,      \
+                             int32_t *sums, int step, int vectors, int words) {                                                  \
+    SUM s[8];                                                                                                                    \
+    WEIGHT row[4];                                                                                                               \
+    int n, v, word;                                                                                                              \
+    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                           \
+    for (n = 0; n < stride; n += 2) {                                                                                            \
+      for (v = 0; v < vectors; v++) {                                                                                            \
+        const int out = first + v * OUTS;                                                                                        \
+        const uint8_t *two = w + (size_t)(out / PACK) * block + n * (PACK * bits / 8);                                           \
+        row[v] = bits == 4 ? DIGITS(two + out % (PACK / 2) * 2, out % PACK >= PACK / 2) : WEIGHTS(two + out % PACK * 2);         \
+      }                                                                                                                          \
+      for (word = 0; word < words; word++) {                                                                                     \
+        const INPUT both = INPUTS(x + word * x_step + n);                                                                        \
+        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], both);                         \
+      }                                                                                                                          \
+    }                                                                                                                            \
+    for (word = 0; word < words; word++)                                                                                         \
+      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                 \
   }
 
 #if defined(__GNUC__)
@@ -63,13 +67,16 @@ INLINE int32_t two_of(const int16_t *integers) {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86_WEIGHTS_128(w) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
+#define X86_WIDE_128(w) _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(w)), _mm_setzero_si128())
+#define X86_DIGITS_128(w, high) ((high) ? _mm_srli_epi16(X86_WIDE_128(w), 4) : _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15)))
 #define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
 #define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
-DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_DIGITS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
+#define WASM_DIGITS(w, high) ((high) ? wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4) : wasm_v128_and(wasm_u16x8_load8x8(w), wasm_i16x8_splat(15)))
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, WASM_DIGITS, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
 #elif defined(RVL_NEON)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -82,48 +89,52 @@ INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
   vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
   vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
 }
-#define NEON_WEIGHTS(w) vmovl_s8(vld1_s8(w))
+#define NEON_WEIGHTS(w) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
+#define NEON_DIGITS(w, high) \
+  vreinterpretq_s16_u16((high) ? vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4) : vandq_u16(vmovl_u8(vld1_u8(w)), vdupq_n_u16(15)))
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_INPUTS, neon_madd, neon_store)
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_DIGITS, NEON_INPUTS, neon_madd, neon_store)
 #else
 typedef struct { int32_t n[4]; } four;
+typedef struct { int16_t n[8]; } eight;
 static const four NO_SUMS = {{0, 0, 0, 0}};
-INLINE four plain_madd(four sum, const int8_t *w, const int16_t *x) {
+INLINE eight plain_weights(const uint8_t *w, int bits, int high) {
+  eight found;
   int n;
-  for (n = 0; n < 4; n++) sum.n[n] += (int32_t)w[2 * n] * x[0] + (int32_t)w[2 * n + 1] * x[1];
+  for (n = 0; n < 8; n++) found.n[n] = bits == 8 ? (int8_t)w[n] : high ? w[n] >> 4 : w[n] & 15;
+  return found;
+}
+INLINE four plain_madd(four sum, eight w, const int16_t *x) {
+  int n;
+  for (n = 0; n < 4; n++) sum.n[n] += (int32_t)w.n[2 * n] * x[0] + (int32_t)w.n[2 * n + 1] * x[1];
   return sum;
 }
 #define PLAIN_AT(place) (place)
+#define PLAIN_WEIGHTS(w) plain_weights(w, 8, 0)
+#define PLAIN_DIGITS(w, high) plain_weights(w, 4, high)
 #define PLAIN_STORE(to, sum) (*(four *)(void *)(to) = (sum))
-DOT(dot_plain, , four, const int8_t *, const int16_t *, 4, NO_SUMS, PLAIN_AT, PLAIN_AT, plain_madd, PLAIN_STORE)
+DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_DIGITS, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define X86_WEIGHTS_256(w) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_WIDE_256(w) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_LOW_256(w) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
+#define X86_HIGH_256(w) _mm256_srli_epi16(X86_WIDE_256(w), 4)
+#define X86_DIGITS_256(w, high) ((high) ? X86_HIGH_256(w) : X86_LOW_256(w))
 #define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
 #define X86_STORE_256(to, sum) _mm256_storeu_si256((__m256i *)(to), sum)
-DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_DIGITS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
 #define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define X86_WEIGHTS_512(w) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(w)))
+#define X86_DIGITS_512(w, high) _mm512_inserti64x4(_mm512_castsi256_si512(X86_LOW_256(w)), X86_HIGH_256(w), 1)
 #define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
 #define X86_STORE_512(to, sum) _mm512_storeu_si512(to, sum)
-DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_DIGITS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
 #endif
-
-/* 8-bit weights of 4-bit ones: of each LANES weights, the low digits hold the first half, the high digits the second, 8 too large both. */
-INLINE void unpack(const uint8_t *restrict packed, size_t count, int8_t *restrict weights) {
-  const int half = LANES / 2;
-  size_t place;
-  int n;
-  for (place = 0; place < count; place += LANES, weights += LANES, packed += half)
-    for (n = 0; n < half; n++) {
-      weights[n] = (int8_t)((packed[n] & 15) - 8);
-      weights[n + half] = (int8_t)((packed[n] >> 4) - 8);
-    }
-}
 
 INLINE void activate(int kind, float *values, int count) {
   int n;
@@ -133,53 +144,59 @@ INLINE void activate(int kind, float *values, int count) {
     for (n = 0; n < count; n++) values[n] = tanh_of(values[n]);
 }
 
-/* Rows of `values` from those of `sums`. */
+/* Rows of `values` from those of `sums`, less what 4-bit weights are too large. */
 INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
   const int width = engine->width, outputs = layer->outputs;
   const float *restrict scale = layer->scales, *restrict bias = layer->bias;
-  int out, word;
+  int out, word, n;
   for (word = 0; word < words; word++) {
     const int32_t *restrict sums = engine->sums + word * width;
     float *restrict values = engine->values + word * width;
-    for (out = 0; out < outputs; out++) values[out] = (float)sums[out] * (scale[out] * scales[word]) + bias[out];
+    int32_t over = 0;
+    for (n = 0; layer->bits == 4 && n < layer->stride; n++) over += 8 * engine->inputs[word * width + n];
+    for (out = 0; out < outputs; out++) values[out] = (float)(sums[out] - over) * (scale[out] * scales[word]) + bias[out];
     activate(activation, values, outputs);
   }
 }
 
-#ifndef RVL_SMALL
 /* A dense layer for up to TILE words, from rows of `inputs`, with their scales, to rows of `values`. A vector has `outs` outputs. */
-INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
+#ifndef RVL_SMALL
+INLINE void multiply(rvl *engine, const dense_layer *layer, int bits, int words, dot *sum, int outs) {
   const int stride = layer->stride, width = engine->width, all = (layer->outputs + PACK - 1) / PACK * PACK;
-  const size_t block = (size_t)stride * PACK;
-  int out, count, word;
-  for (out = 0; out < all; out += count) {
-    const int8_t *w = (const int8_t *)layer->weights + (size_t)(out / PACK) * block;
-    const int several = words > 2 ? 2 : 4, first = out % PACK;
-    count = out + several * outs <= all ? several * outs : outs;
-    if (layer->bits == 4) {
-      if (!first) unpack(layer->weights + (size_t)(out / PACK) * block / 2, (size_t)((count + PACK - 1) / PACK) * block, engine->unpacked);
-      w = engine->unpacked;
-    }
-    if (count == outs)
-      for (word = 0; word < words; word++) sum(w, block, first, engine->inputs + word * width, 0, stride, engine->sums + word * width + out, 0, 1, 1);
-    else if (words == 1)
-      sum(w, block, first, engine->inputs, 0, stride, engine->sums + out, 0, 4, 1);
+  const size_t block = (size_t)stride * PACK * (size_t)bits / 8;
+  const int several = words > 2 ? 2 : 4, at_once = several * outs;
+  int out, word;
+  for (out = 0; out + at_once <= all; out += at_once) {
+    const uint8_t *w = layer->weights + (size_t)(out / PACK) * block;
+    const int first = at_once % PACK ? out % PACK : 0;
+    int32_t *sums = engine->sums + out;
+    if (words == 1)
+      sum(w, bits, block, first, engine->inputs, 0, stride, sums, 0, 4, 1);
     else if (words == 2)
-      sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 4, 2);
+      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 4, 2);
     else
-      sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 2, 4);
+      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 2, 4);
   }
+  for (; out < all; out += outs)
+    for (word = 0; word < words; word++)
+      sum(layer->weights + (size_t)(out / PACK) * block, bits, block, out % PACK, engine->inputs + word * width, 0, stride,
+          engine->sums + word * width + out, 0, 1, 1);
+}
+
+INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
+  if (layer->bits == 4)
+    multiply(engine, layer, 4, words, sum, outs);
+  else
+    multiply(engine, layer, 8, words, sum, outs);
   finish(engine, layer, scales, words, activation);
 }
 
 #else
-/* Sums of products of 4-bit weights as they are packed, for PACK outputs and one word. Two bytes hold two inputs of one output in their low
- * digits, and of the one that is PACK / 2 further on in their high ones. What is too large for 32 bits on the way is not in the end. */
+/* The same, word by word. Of 4-bit weights, two bytes hold two inputs of one output in their low digits, and of the one that is PACK / 2
+ * further on in their high ones. What is too large for 32 bits on the way is not in the end. */
 FAST_APART void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32_t *sums) {
   const int16_t *const end = x + stride, *next_x;
-  uint32_t all = 0;
   int out;
-  for (next_x = x; next_x < end; next_x++) all += (uint32_t)*next_x;
   for (out = 0; out < PACK / 2; out++) {
     const uint8_t *two = w + 2 * out;
     uint32_t both = 0, high = 0, input;
@@ -191,12 +208,11 @@ FAST_APART void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32
       both += two[1] * input;
       high += (two[1] >> 4) * input;
     }
-    sums[out] = (int32_t)(both - 16 * high - 8 * all);
-    sums[out + PACK / 2] = (int32_t)(high - 8 * all);
+    sums[out] = (int32_t)(both - 16 * high);
+    sums[out + PACK / 2] = (int32_t)high;
   }
 }
 
-/* A dense layer, word by word. */
 static void dense_plain(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
   const size_t block = (size_t)layer->stride * PACK * (size_t)layer->bits / 8;
   int out, word, n;
@@ -208,7 +224,7 @@ static void dense_plain(rvl *engine, const dense_layer *layer, const float *scal
       if (layer->bits == 4)
         dot_packed(w, x, layer->stride, sums);
       else
-        for (n = 0; n < PACK; n += 4) dot_plain((const int8_t *)w, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
+        for (n = 0; n < PACK; n += 4) dot_plain(w, 8, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
     }
   finish(engine, layer, scales, words, activation);
 }
@@ -270,6 +286,13 @@ INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
       for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
+INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict vector, uint32_t size) {
+  int32_t sum = 0;
+  uint32_t n;
+  for (n = 0; n < size; n++) sum += row[n] * vector[n];
+  return sum;
+}
+
 /* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
  * one are written to `edge`. */
 INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
@@ -324,6 +347,9 @@ INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   }                                                                                                                                 \
   attribute static void mix_##suffix(float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]) { \
     mix_body(mixed, w, count, rows, scales);                                                                                        \
+  }                                                                                                                                 \
+  attribute FAST_APART int32_t product_##suffix(const int8_t *row, const int16_t *vector, uint32_t size) {                          \
+    return product_body(row, vector, size);                                                                                         \
   }                                                                                                                                 \
   attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
 

@@ -49,12 +49,12 @@ enum {
 enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
 
 /* TILE: words that are multiplied with the same weights at once. AT_ONCE: those of a text whose rows are kept, unless a block reads their
- * neighbours. UNPACKED: times PACK, outputs of a layer with 4 bits that are unpacked at once. Microcontrollers are short of memory: with RVL_SMALL, few are, there are no embeddings, and nothing can be taught. Its answers are
+ * neighbours. Microcontrollers are short of memory: with RVL_SMALL, few are, there are no embeddings, and nothing can be taught. Its answers are
  * the same bits. RVL_WINDOWS: how many windows of a text are read; with fewer than the contract says, longer texts are cut. */
 #ifdef RVL_SMALL
-enum { TILE = 2, AT_ONCE = TILE, UNPACKED = 0, EMBEDS = 0 };
+enum { TILE = 2, AT_ONCE = TILE, EMBEDS = 0 };
 #else
-enum { TILE = 4, AT_ONCE = 4096, UNPACKED = 4, EMBEDS = 1 };
+enum { TILE = 4, AT_ONCE = 4096, EMBEDS = 1 };
 #endif
 #ifndef RVL_WINDOWS
 #define RVL_WINDOWS 32
@@ -122,7 +122,6 @@ struct rvl {
   int16_t *inputs;    /* [TILE][width]: what layers read, */
   int32_t *sums;      /* [TILE][width]: add up; free until there is a window, and when its logits are there */
   float *values;      /* [TILE][width]: and write */
-  int8_t *unpacked;   /* UNPACKED * PACK outputs of a layer with 4 bits */
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
   uint32_t *condensed; /* [rvl_read_limit], from version 3 of the contract on: what is read of a text */

@@ -21,11 +21,14 @@ struct taught_texts {
   size_t room, used;                 /* bytes of strings */
   int8_t *name_vectors, *vectors;    /* [names][dimension], [most][dimension] */
   float *name_inverses, *inverses;   /* 1 / their length, or 0 */
-  float *reaches;                    /* of a text, the length of OWN of its vector and its label's mean; of a name, that of the label's sum */
-  float *dots;                       /* with the text to answer; of a name, the sum over its label */
+  float *reaches;                    /* 1 / the length, of a text, of OWN of its vector and its label's mean; of a name, of the label's sum */
+  float *dots;                       /* with the text to answer; of a name, with its label's mean */
   uint8_t *agrees;                   /* of a text, whether the file gives it the taught label by itself: there the file speaks */
   uint32_t *links;                   /* of a text, the row of its label; of a name, IS_NAME and the number of the label */
   float *vector, *sum;
+  int16_t *rounded;                  /* the vector that rows are compared with, as integers; one is `unit` */
+  float unit;
+  uint32_t *places;                  /* of the rows' strings */
   char *strings;                     /* of the rows, in their order, a zero behind each */
 };
 
@@ -48,11 +51,7 @@ static void move_down(void *to, const void *from, size_t count) {
   while (count--) *target++ = *source++;
 }
 
-static const char *string_of(const taught_texts *memory, uint32_t row) {
-  const char *string = memory->strings;
-  while (row--) string = next_string(string);
-  return string;
-}
+static const char *string_of(const taught_texts *memory, uint32_t row) { return memory->strings + memory->places[row]; }
 
 /* --- Vectors --- */
 
@@ -93,11 +92,15 @@ APART float keep_name(rvl *engine, const char *label, int8_t *kept) {
   return keep_vector(engine->memory, size, kept);
 }
 
-static double closeness(const int8_t *kept, float inverse, const float *vector, uint32_t size) {
-  float sum = 0.0f;
-  uint32_t n;
-  for (n = 0; n < size; n++) sum += (float)kept[n] * vector[n];
-  return (double)(sum * inverse);
+/* Take a vector to compare rows with. Sums of products stay below 2^31. */
+static void round_vector(taught_texts *memory, const float *vector, uint32_t size) {
+  const uint32_t most = 0x7FFFFFFFu / (128 * size);
+  memory->unit = to_integers(vector, (int)size, (int)size, most < LARGEST ? (int)most : LARGEST, memory->rounded);
+}
+
+FAST_APART double closeness(const rvl *engine, const int8_t *kept, float inverse) {
+  const taught_texts *memory = engine->memory;
+  return (double)((float)CALL(product, engine, kept, memory->rounded, rvl_dimension(engine)) * (memory->unit * inverse));
 }
 
 /* Measure again what depends on all texts of a label. */
@@ -111,12 +114,13 @@ APART void measure(const rvl *engine, uint32_t name) {
     for (n = 0; (row == name || memory->links[row] == name) && n < size; n++)
       memory->sum[n] += (float)memory->vectors[(size_t)row * size + n] * memory->inverses[row];
   for (n = 0; n < size; n++) square += (double)memory->sum[n] * memory->sum[n];
-  memory->reaches[name] = (float)(square > LEAST ? sqrt_of(square) : 1.0);
+  memory->reaches[name] = (float)(square > LEAST ? 1.0 / sqrt_of(square) : 1.0);
+  round_vector(memory, memory->sum, size);
   for (row = name + 1; row < memory->rows; row++)
     if (memory->links[row] == name) {
-      const double shared = closeness(memory->vectors + (size_t)row * size, memory->inverses[row], memory->sum, size) / memory->reaches[name];
+      const double shared = closeness(engine, memory->vectors + (size_t)row * size, memory->inverses[row]) * memory->reaches[name];
       const double reach = OWN * OWN + 2.0 * OWN * shared + 1.0;
-      memory->reaches[row] = (float)(reach > LEAST ? sqrt_of(reach) : 1.0);
+      memory->reaches[row] = (float)(reach > LEAST ? 1.0 / sqrt_of(reach) : 1.0);
     }
 }
 
@@ -146,6 +150,8 @@ APART size_t lay_out(const rvl *engine, uint32_t texts, void *block, taught_text
   memory->agrees = take(&file, rows, 1);
   memory->vector = take(&file, size, sizeof(float));
   memory->sum = take(&file, size, sizeof(float));
+  memory->rounded = take(&file, size, sizeof(int16_t));
+  memory->places = take(&file, rows, sizeof(uint32_t));
   memory->room = texts * (size_t)TEXT_BYTES + 2 * MOST_BYTES;
   memory->strings = take(&file, memory->room, 1);
   memory->most = (uint32_t)rows;
@@ -187,16 +193,16 @@ int rvl_memory_open(rvl *engine, void *block, size_t bytes) {
 
 /* The first row with a string, of a text or of a name; `rows` where there is none. */
 APART uint32_t find_row(const taught_texts *memory, const char *string, int is_name) {
-  const char *other = memory->strings;
   uint32_t row;
-  for (row = 0; row < memory->rows; row++, other = next_string(other))
-    if ((memory->links[row] >= IS_NAME) == is_name && same_string(string, other)) break;
+  for (row = 0; row < memory->rows; row++)
+    if ((memory->links[row] >= IS_NAME) == is_name && same_string(string, string_of(memory, row))) break;
   return row;
 }
 
 static void append_row(taught_texts *memory, const char *string, uint32_t link) {
   const size_t size = length_of(string) + 1;
   move_down(memory->strings + memory->used, string, size);
+  memory->places[memory->rows] = (uint32_t)memory->used;
   memory->used += size;
   memory->links[memory->rows++] = link;
 }
@@ -207,8 +213,9 @@ APART void remove_row(const rvl *engine, uint32_t row) {
   char *string = (char *)string_of(memory, row);
   const char *rest = next_string(string);
   const uint32_t link = memory->links[row], is_new = link >= IS_NAME && (link & ~IS_NAME) >= engine->settings[LABELS];
+  const uint32_t length = (uint32_t)(rest - string);
   uint32_t other;
-  memory->used -= (size_t)(rest - string);
+  memory->used -= length;
   move_down(string, rest, memory->used - (size_t)(string - memory->strings));
   move_down(memory->vectors + row * size, memory->vectors + (row + 1) * size, behind * size);
   move_down(memory->inverses + row, memory->inverses + row + 1, behind * sizeof(float));
@@ -216,6 +223,7 @@ APART void remove_row(const rvl *engine, uint32_t row) {
   move_down(memory->agrees + row, memory->agrees + row + 1, behind);
   move_down(memory->links + row, memory->links + row + 1, behind * sizeof(uint32_t));
   memory->rows--;
+  for (other = row; other < memory->rows; other++) memory->places[other] = memory->places[other + 1] - length;
   for (other = 0; other < memory->rows; other++) /* rows behind it moved, and labels behind a new one have another number */
     if (memory->links[other] < IS_NAME ? memory->links[other] > row : is_new && memory->links[other] > link) memory->links[other]--;
 }
@@ -251,6 +259,9 @@ static int is_teachable(const char *label) {
   return size < MOST_BYTES && is_label(bytes, (uint32_t)size + 1);
 }
 
+/* A text as it is kept, which was condensed before. */
+static reader kept_text(const rvl *engine, const char *text) { return read_text(0, text, length_of(text), rvl_read_limit(engine)); }
+
 /* Whether the file answers a text with a label by itself. */
 static int answers_with(rvl *engine, reader source, uint32_t label) {
   uint32_t best;
@@ -273,18 +284,18 @@ APART int add_text(rvl *engine, const char *text, const char *label, int anyway)
   if (memory->rows - (uint32_t)is_old + !is_named >= memory->most ||
       memory->used + (is_old ? 0 : length) + (is_named ? 0 : length_of(label) + 1) > memory->room)
     return RVL_FULL;
-  embed(engine, read_all(engine, 0, text, length - 1), memory->vector);
+  embed(engine, kept_text(engine, text), memory->vector);
   if (!anyway && keep_vector(memory, size, (int8_t *)memory->sum) <= 0.0f) return RVL_NO_TEXT;
   if (is_old) forget_row(engine, old);
   name = find_row(memory, label, 1);
   if (name == memory->rows) {
     append_row(memory, label, IS_NAME | number_of(engine, label));
     memory->inverses[name] = keep_name(engine, label, memory->vectors + (size_t)name * size);
-    embed(engine, read_all(engine, 0, text, length - 1), memory->vector);
+    embed(engine, kept_text(engine, text), memory->vector);
   }
   kept = memory->vectors + (size_t)memory->rows * size;
   memory->inverses[memory->rows] = keep_vector(memory, size, kept);
-  memory->agrees[memory->rows] = (uint8_t)answers_with(engine, read_all(engine, 0, text, length - 1), memory->links[name] & ~IS_NAME);
+  memory->agrees[memory->rows] = (uint8_t)answers_with(engine, kept_text(engine, text), memory->links[name] & ~IS_NAME);
   append_row(memory, text, name);
   memory->texts++;
   if (!anyway) measure(engine, name);
@@ -307,20 +318,28 @@ APART int cut_text_to_keep(rvl *engine, reader source, char *text) {
   return count > 0;
 }
 
+/* Callers may give texts and labels that lie in the memory: they are copied before anything in it moves. */
 static int teach(rvl *engine, const uint32_t *codes, const char *bytes, size_t count, const char *label) {
-  char text[MOST_BYTES + 1];
+  char text[MOST_BYTES + 1], name[MOST_BYTES];
   ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
   if (!is_teachable(label)) return RVL_LABEL;
-  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, label, 0) : RVL_NO_TEXT;
+  move_down(name, label, length_of(label) + 1);
+  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, name, 0) : RVL_NO_TEXT;
 }
 
+/* A text is given as it is kept, or as it was taught. */
 static int forget(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
   char text[MOST_BYTES + 1];
   uint32_t row;
   ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
-  row = cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? find_row(engine->memory, text, 0) : engine->memory->rows;
+  cut_text_to_keep(engine, read_text(codes, bytes, count, rvl_read_limit(engine)), text);
+  row = find_row(engine->memory, text, 0);
+  if (row == engine->memory->rows) {
+    cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text);
+    row = find_row(engine->memory, text, 0);
+  }
   if (row == engine->memory->rows) return RVL_NOT_TAUGHT;
   forget_row(engine, row);
   return RVL_OK;
@@ -355,15 +374,18 @@ static const char *new_label(const rvl *engine, uint32_t label) {
 /* --- Answers --- */
 
 /* Compare a text with all that was taught; before it is answered, which needs the same space. */
-static void compare(rvl *engine, reader source) {
+FAST_APART void compare(rvl *engine, reader source) {
   taught_texts *memory = engine->memory;
   const uint32_t size = rvl_dimension(engine);
   uint32_t row;
   embed(engine, source, memory->vector);
+  round_vector(memory, memory->vector, size);
   for (row = 0; row < memory->rows; row++) {
-    memory->dots[row] = (float)closeness(memory->vectors + (size_t)row * size, memory->inverses[row], memory->vector, size);
+    memory->dots[row] = (float)closeness(engine, memory->vectors + (size_t)row * size, memory->inverses[row]);
     if (memory->links[row] < IS_NAME) memory->dots[memory->links[row]] += memory->dots[row];
   }
+  for (row = 0; row < memory->rows; row++)
+    if (memory->links[row] >= IS_NAME) memory->dots[row] *= memory->reaches[row];
 }
 
 /* How near the names of the file's labels are to that text. */
@@ -373,7 +395,7 @@ static double nearness(const rvl *engine) {
   double sum = 0.0;
   uint32_t name;
   for (name = 0; name < memory->names; name++)
-    sum += exp_of(NEARNESS * closeness(memory->name_vectors + (size_t)name * size, memory->name_inverses[name], memory->vector, size));
+    sum += exp_of(NEARNESS * closeness(engine, memory->name_vectors + (size_t)name * size, memory->name_inverses[name]));
   return memory->names ? log_of(sum / memory->names) / NEARNESS : UNNAMED;
 }
 
@@ -388,7 +410,7 @@ static int32_t speaking_row(const rvl *engine, const float *probabilities, doubl
     const uint32_t name = memory->links[row];
     double close;
     if (name >= IS_NAME || memory->inverses[row] <= 0.0f) continue;
-    close = memory->dots[row] > SAME ? 1.0 + memory->dots[row] : (OWN * memory->dots[row] + memory->dots[name] / memory->reaches[name]) / memory->reaches[row];
+    close = memory->dots[row] > SAME ? 1.0 + memory->dots[row] : (OWN * memory->dots[row] + memory->dots[name]) * memory->reaches[row];
     if (close <= closest) continue;
     closest = close;
     found = (int32_t)row;

@@ -7,11 +7,18 @@ static void write32(uint8_t *bytes, uint32_t value) {
   for (n = 0; n < 4; n++) bytes[n] = (uint8_t)(value >> 8 * n);
 }
 
+/* Write a string with its zero; returns the place behind it. */
+static size_t copy_string(uint8_t *bytes, size_t place, const char *string) {
+  do bytes[place++] = (uint8_t)*string;
+  while (*string++);
+  return place;
+}
+
 size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
   ONE_THREAD(engine);
   uint8_t *bytes = out;
   const char *text, *label;
-  size_t size = MEMORY_HEADER, place, n;
+  size_t size = MEMORY_HEADER, place;
   uint32_t number;
   uint64_t sum;
   if (!engine->memory) return 0;
@@ -23,8 +30,8 @@ size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
   write32(bytes + 12, (uint32_t)size);
   write32(bytes + 16, engine->memory->texts);
   for (place = MEMORY_HEADER, number = 0; (text = rvl_taught_text(engine, number, &label)); number++) {
-    for (n = 0; n <= length_of(text); n++) bytes[place++] = (uint8_t)text[n];
-    for (n = 0; n <= length_of(label); n++) bytes[place++] = (uint8_t)label[n];
+    place = copy_string(bytes, place, text);
+    place = copy_string(bytes, place, label);
   }
   sum = checksum(bytes, (uint32_t)size);
   write32(bytes + CHECKSUM, (uint32_t)sum);

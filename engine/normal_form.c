@@ -130,7 +130,7 @@ static uint32_t separator_rank(const passage *text, uint32_t place) {
   return (rank << BITS | code) + 1;
 }
 
-/* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
+/* Rule 2d: join spread words. Version 2 of the contract also drops letters behind two like them (2e). */
 static uint32_t join_spread(passage *text, uint32_t count) {
   uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
   for (place = 1; place + 5 < count; place++) {
@@ -141,7 +141,7 @@ static uint32_t join_spread(passage *text, uint32_t count) {
   }
   for (place = 0; place < count; place++) {
     const uint32_t code = text->chars[place], flags = text->flags[place];
-    const int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second;
+    const int repeats = text->contract == 2 && place > 1 && (flags & RVL_LETTER) && code == first && code == second;
     int dropped = 0;
     if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
       /* What is left of the place may be overwritten already. */

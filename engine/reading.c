@@ -22,6 +22,8 @@ static int is_a(uint32_t kind, uint32_t code) { return (int)(edges_up_to(kind, c
 static int is_letter(uint32_t code) { return in_range(code | 0x20, 'a', 'z'); }
 APART int is_sign(uint32_t code) { return code < 0x80 ? in_range(code, '!', '~') && !is_digit(code) && !is_letter(code) : is_a(RVL_SIGNS, code); }
 static int is_backspace(uint32_t code) { return code == '\b' || code == 0x7F; }
+/* Whether a code point is a digit of any script. */
+static int is_decimal(uint32_t code) { return code < 0x80 ? is_digit(code) : is_a(RVL_DIGITS, code); }
 APART int in_gap(uint32_t code) { return is_separator(code) || is_sign(code); }
 
 /* Where a code point stands in a string, or -1. */
@@ -141,7 +143,7 @@ static uint32_t link_end(given *rest) {
 static uint32_t long_number(given *rest) {
   given ahead = *rest;
   uint32_t count;
-  for (count = 1; is_digit(after(&ahead)); count++) *rest = ahead;
+  for (count = 1; is_decimal(after(&ahead)); count++) *rest = ahead;
   return count < LONG_NUMBER ? INVALID : ' ';
 }
 
@@ -200,7 +202,7 @@ APART uint32_t markup(given *rest, uint32_t code, uint32_t before, uint8_t *open
     case '[': return opens_link(*rest) ? UNSHOWN : INVALID;
     case ']': return link_end(rest);
     case '*': case '_': case '`': case '~': return emphasis(rest, code, before, open);
-    default: return is_digit(code) && !is_digit(before) ? long_number(rest) : INVALID;
+    default: return is_decimal(code) && !is_decimal(before) ? long_number(rest) : INVALID;
   }
 }
 
@@ -210,7 +212,7 @@ static int next_shown(reader *source, uint32_t *code) {
     const uint32_t before = source->text.last;
     if (!next_given(&source->text, code)) return 0;
     if (!source->condenses) return 1;
-    if (*code < 0x80 && *code != ' ' && !is_letter(*code)) {
+    if (*code < 0x80 ? *code != ' ' && !is_letter(*code) : is_a(RVL_DIGITS, *code)) {
       given rest = source->text;
       const uint32_t shown = markup(&rest, *code, before, source->open);
       if (shown != INVALID) source->text = rest;

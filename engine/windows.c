@@ -1,10 +1,12 @@
 /* How far a text is read, and the windows that a long one is cut into: the contract's "Long texts", 1. */
 
-uint32_t rvl_read_limit(const rvl *engine) {
-  const uint32_t most = engine->settings[MAX_CHARS], windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
-  if (engine->settings[CONTRACT] == 1) return most;
+static uint32_t read_limit(uint32_t contract, uint32_t most) {
+  const uint32_t windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
+  if (contract == 1) return most;
   return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
 }
+
+uint32_t rvl_read_limit(const rvl *engine) { return read_limit(engine->settings[CONTRACT], engine->settings[MAX_CHARS]); }
 
 /* A text as an answer reads it: condensed, from version 3 of the contract on. */
 APART reader read_by_contract(rvl *engine, reader source) {
@@ -36,6 +38,11 @@ size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *
 size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most) {
   ONE_THREAD(engine);
   return write_read(engine, read_all(engine, 0, text, bytes), out, most);
+}
+
+size_t rvl_condense_by(const rvl_rules *rules, const uint32_t *codes, size_t count, uint32_t *out) {
+  line held;
+  return condense(read_text(codes, 0, count, MOST_GIVEN), &held, out, read_limit(rules->contract, rules->max_chars));
 }
 
 /* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */

@@ -45,7 +45,7 @@ _PLACES: Final = {
     "demo": "playground:demo",
     "detect_spans": "spans:detect_spans",
     "duplicates": "searching:duplicates",
-    "info": "converters.tflite.format:info",
+    "info": "converters.info:info",
     "load": "api:load",
     "make_key": "signing:make_key",
     "mistype": "data.typos:mistype",

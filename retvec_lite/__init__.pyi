@@ -6,7 +6,7 @@ from retvec_lite.classifier import Classifier
 from retvec_lite.comparing import compare
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.converters.export_report import IncompleteExportError
-from retvec_lite.converters.tflite.format import info
+from retvec_lite.converters.info import info
 from retvec_lite.converters.verify import verify
 from retvec_lite.data.comparison import Comparison
 from retvec_lite.data.dataset import Dataset, read_dataset

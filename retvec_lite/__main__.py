@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
-from retvec_lite.errors import RetvecLiteError, did_you_mean
+from retvec_lite.errors import RetvecLiteError, did_you_mean, install
 from retvec_lite.runtime import NOT_BUILT, is_built
 from retvec_lite.version import __version__
 
@@ -71,7 +71,9 @@ class _Parser(argparse.ArgumentParser):
         unknown = re.match(r"unrecognized arguments: (?:.* )?(--?[^ =]+)", message)
         choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
         if missing := re.fullmatch(r"the following arguments are required: (--[^ ,]+)", message):
-            message = f"{missing[1]} is missing: write it in front of its value"
+            action = self._option_string_actions[missing[1]]
+            what = re.split(r"[.;:] | \(", action.help or "")[0]
+            message = f"{missing[1]} is missing: add {missing[1]} {action.metavar}, {what}"
         elif unknown:
             message += f".{did_you_mean(unknown[1], self._option_string_actions)}"
         elif choice:
@@ -111,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if package in ("", "retvec_lite"):
             raise
         extra = _EXTRAS.get(package, "train")
-        return _fail(f'The package {package} is not installed. Run: pip install "retvec-lite[{extra}]"')
+        return _fail(f"The package {package} is not installed. Run {install(f'.[{extra}]')}.")
     except OSError as error:
         _drop_output()
         return _fail(f"Cannot read or write {error.filename or 'the standard streams'}: {error.strerror or error}.")

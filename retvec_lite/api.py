@@ -280,14 +280,14 @@ def load(
     isolated: bool = False,
     languages: Sequence[str] | None = None,
 ) -> Classifier:
-    """Load a trained folder, an exported `.tflite` or `.retvec`, one from the Hugging Face hub, or the language detector in the package.
+    """Load a trained folder, an exported `.tflite`, `.retvec` or `.onnx`, one from the Hugging Face hub, or the language detector in the package.
 
     Args:
         path: a folder that `Classifier.save` or `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; a
-            `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; "language" for the detector
-            in the package; or "hf://user/model" for exported files on the hub, which the extra `hub` fetches ("hf://user/model/file" for
+            `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; an `.onnx`, which needs
+            NumPy and ONNX Runtime, and has no checksum; "language" for the detector in the package; or "hf://user/model" for exported files on the hub, which the extra `hub` fetches ("hf://user/model/file" for
             one of several). Load those of strangers with `isolated`.
-        num_threads: threads of one call of a `.tflite`; 1 is fastest for short texts.
+        num_threads: threads of one call of a `.tflite` or `.onnx`; 1 is fastest for short texts.
         runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that this process has loaded, or else the first
             one installed. Two runtimes in one process break each other.
         workers: texts that are answered at a time when there are many; by default one a core.
@@ -309,7 +309,7 @@ def load(
         'en'
     """
     place = locate(path)
-    if not (is_prebuilt(path) or place.exists() or place.suffix in (".tflite", ".retvec")):
+    if not (is_prebuilt(path) or place.exists() or place.suffix in (".tflite", ".retvec", ".onnx")):
         raise RetvecLiteError(
             f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or a ready-made classifier: {', '.join(PREBUILT + READY)}."
         )

@@ -129,7 +129,7 @@ class Classifier(Taught, Learning):
 
     @property
     def runtime(self) -> str:
-        """What runs it: "retvec-lite", the C engine; "ai-edge-litert" or "tflite-runtime" for a `.tflite`; "numpy", the reference."""
+        """What runs it: "retvec-lite", the C engine; "ai-edge-litert" or "tflite-runtime" for a `.tflite`; "onnxruntime"; "numpy", the reference."""
         return self._engine[0]
 
     @property
@@ -187,10 +187,14 @@ class Classifier(Taught, Learning):
 
     def _embed_dimension(self) -> int:
         if self._file is None:
-            raise RetvecLiteError("Without an engine, texts cannot be embedded: export a .tflite with --embed.")
+            raise RetvecLiteError(
+                "Without an engine, texts cannot be embedded: export a .tflite with --embed (embed=True)."
+            )
         if not self._file.dimensions[0]:
             advice = (
-                "the head ngrams has no word embeddings" if self._file.is_native else "export it again with --embed"
+                "the head ngrams has no word embeddings"
+                if self._file.is_native
+                else "export a .tflite with --embed (embed=True), or a .retvec"
             )
             raise RetvecLiteError(f"This model has no signature 'embed': {advice}.")
         return self._file.dimensions[0]
@@ -272,7 +276,8 @@ class Classifier(Taught, Learning):
         """Tell which words of a text speak for its label: by how much the label's log probability falls without each of them.
 
         Scripts without spaces are cut into pieces of one to three characters, and so are the words of a text of one or two.
-        Explaining a text of n words takes the time of n + 1 answers.
+        Explaining a text of n words takes the time of n + 1 answers, up to about 200 words. A longer one is first divided into spans, and words
+        are looked for in those that count most: the other spans have one weight for all of their words.
 
         Args:
             text: one text; of a long one, what `windows.read_limit` names.

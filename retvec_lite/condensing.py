@@ -14,7 +14,8 @@ from typing import Final
 
 from retvec_lite.contract import BLANK, MAX_CODE_POINT
 from retvec_lite.display import BACKSPACES, DIRECTIONS, HELD, displayed, is_reordered
-from retvec_lite.kinds import MARKS, PILED, SCRIPTS, SIGNS, class_of
+from retvec_lite.kinds import CAPITALS, DIGITS, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS, class_of
+from retvec_lite.letters import TWINS, Twins
 from retvec_lite.normal_form import IGNORED, REGIONAL
 
 MOST_GIVEN: Final = 1 << 19
@@ -24,8 +25,17 @@ MOST_MARKS: Final = 5
 """Combining marks that a letter keeps: no word of the languages in Tatoeba and the Declaration of Human Rights has more."""
 _MOST_COMPOSED: Final = 8
 """Combining marks in a row that are composed with their letter."""
-_MOST_SIGNS: Final = 3
-"""Signs in a row, and such rows between two letters or digits; of more, the first is left."""
+_MOST_SIGNS: Final = 10
+"""Signs in a row, as many as a rating of ten has; of more, the first is left."""
+_MOST_OF_GAP: Final = 20
+"""Signs between two letters or digits; of more, the first row is left."""
+_LONGEST_SHORT: Final = 4
+_LONGEST_CODE: Final = 8
+"""Letters and digits of words in which repeats mean something: of any, and of capitals and digits alone."""
+_LEAST_SPREAD: Final = 4
+"""Single letters of spread words; they have one gap less."""
+_LEAST_OWN: Final = 3
+"""What letters that tell a script must have on top of two for each that tells of another one."""
 _MOST_BLANKS: Final = 3
 """Separators in a row, until gaps are compared: spread words have wider gaps between them than inside."""
 _MOST_PEEKED: Final = 256
@@ -68,6 +78,7 @@ INLINE: Final = frozenset(
 
 _BLANKS: Final = re.escape(BLANK)
 _SIGN: Final = class_of(SIGNS)
+_DIGIT: Final = class_of(DIGITS)
 _GAP: Final = _BLANKS + _SIGN
 _HEX: Final = "[0-9A-Fa-f]"
 _NEXT: Final = f"%[89ABab]{_HEX}"
@@ -78,7 +89,7 @@ _MARKUP: Final = re.compile(
         (
             f"(?P<escape>%[2-7]{_HEX}|%0[9AaDd]|%[CcDd]{_HEX}{_NEXT}|%[Ee]{_HEX}(?:{_NEXT}){{2}}|%[Ff][0-4](?:{_NEXT}){{3}})",
             rf"(?P<unit>\\u[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}}|\\u{_HEX}{{4}})",
-            "(?P<number>(?<![0-9])[0-9]{17,})",
+            f"(?P<number>(?<![{_DIGIT}])[{_DIGIT}]{{17,}})",
             f"(?P<tag><[^<>]{{1,{_MOST_PEEKED}}}>)",
             f"(?P<entity>&(?:#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}}|[A-Za-z]{{2,6}});)",
             rf"(?P<link>\[(?=[^\[\]]{{1,{_MOST_PEEKED}}}\]\()|\]\([^{_BLANKS}()]{{1,{_MOST_PEEKED}}}\))",
@@ -93,28 +104,34 @@ _MARKUP: Final = re.compile(
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _ALL_MARKS: Final = class_of(MARKS) + class_of(PILED)
 _PILED: Final = re.compile(f"([{_ALL_MARKS}]{{{_MOST_COMPOSED}}})[{_ALL_MARKS}]+")
-_IGNORED: Final = re.compile(f"[{class_of(IGNORED)}]+")
-_IGNORED_BUT_DIRECTIONS: Final = re.compile(f"(?![{class_of(DIRECTIONS)}])[{class_of(IGNORED)}]")
+_UNREAD: Final = class_of(IGNORED) + class_of(OPTIONAL)
+_IGNORED: Final = re.compile(f"[{_UNREAD}]+")
+_IGNORED_BUT_DIRECTIONS: Final = re.compile(f"(?![{class_of(DIRECTIONS)}])[{_UNREAD}]")
 _MARKED: Final = re.compile(f"([^{class_of(MARKS)}]?)([{class_of(MARKS)}]+)")
-_REPEATED: Final = re.compile(rf"([^{_BLANKS}])\1\1+")
+_WORD: Final = re.compile(f"[^{_GAP}]+")
+_REPEATED: Final = re.compile(rf"([^{_GAP}{_DIGIT}])\1\1+")
+_CODE: Final = re.compile(f"[{class_of(CAPITALS)}{_DIGIT}]{{1,{_LONGEST_CODE}}}")
 _SIGN_RUN: Final = re.compile(f"([{_SIGN}])[{_SIGN}]{{{_MOST_SIGNS},}}")
-_SIGN_RUNS: Final = re.compile(f"([{_SIGN}]+)((?:[{_BLANKS}]+[{_SIGN}]+){{{_MOST_SIGNS},}})")
+_SIGN_RUNS: Final = re.compile(f"[{_SIGN}](?:[{_BLANKS}]*[{_SIGN}]){{{_MOST_OF_GAP},}}")
 _WIDE: Final = re.compile(f"([{_BLANKS}]{{{_MOST_BLANKS}}})[{_BLANKS}]+")
 _BLANK_RUN: Final = re.compile(f"([{_BLANKS}])[{_BLANKS}]+")
 _NO_SINGLES: Final = class_of(((0x1100, 0x1DFF), (0x2000, REGIONAL[0] - 1), (REGIONAL[1] + 1, MAX_CODE_POINT)))
 _SINGLE: Final = f"[^{_GAP}{class_of(MARKS)}{_NO_SINGLES}](?![^{_GAP}])"
-_SPREAD: Final = re.compile(f"(?<![^{_GAP}]){_SINGLE}(?:[{_GAP}]+{_SINGLE}){{{_MOST_SIGNS},}}")
+_SPREAD: Final = re.compile(f"(?<![^{_GAP}]){_SINGLE}(?:[{_GAP}]+{_SINGLE}){{{_LEAST_SPREAD - 1},}}")
 _LETTER_OF_REGIONAL: Final = {code: code - REGIONAL[0] + ord("A") for code in range(REGIONAL[0], REGIONAL[1] + 1)}
 _GAPS: Final = re.compile(f"[{_GAP}]+")
 _HAS_SIGN: Final = re.compile(f"[{_SIGN}]")
+_DECIMAL: Final = re.compile(f"[{_DIGIT}]")
+_LATIN: Final = re.compile(f"[A-Za-z{''.join(twins.latin for twins in TWINS)}]")
+_TWINNED: Final = re.compile(f"[{class_of([twins[:2] for twins in TWINS])}]")
 
-_SEEN: Final = re.compile(f"[\ud800-\udfff{class_of(IGNORED)}{class_of(MARKS)}]")
-_MAY_BE_MARKUP: Final = re.compile(r"[<&%*_~`\\]|\]\(|[0-9]{17}")
+_SEEN: Final = re.compile(f"[\ud800-\udfff{_UNREAD}{class_of(MARKS)}]")
+_MAY_BE_MARKUP: Final = re.compile(r"[<&%*_~`\\]|\]\(|(?:[0-9]|[^\0-\x7f]){17}")
+_MARKS_UP: Final = re.compile(rf"[<&%*_~`\\]|\]\(|[{_DIGIT}]{{17}}")
+_MAY_REPEAT: Final = re.compile(r"(.)\1\1", re.DOTALL)
 _CHANGES: Final = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        _MAY_BE_MARKUP.pattern,
-        r"(.)\1\1",
         rf"[{_SIGN}](?:[{_BLANKS}]?[{_SIGN}]){{{_MOST_SIGNS}}}",
         rf"[{_BLANKS}]{{2}}|\A[{_BLANKS}]|[{_BLANKS}]\Z",
         _SPREAD.pattern,
@@ -132,7 +149,7 @@ def condense(text: str, limit: int) -> str:
 
     Example:
         >>> from retvec_lite.condensing import condense
-        >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now" + 1000 * " .", 512)
+        >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!%20now" + 1000 * " .", 512)
         'free money! now .'
     """
     if len(text) <= limit and _stays(text):
@@ -148,7 +165,12 @@ def _stays(text: str) -> bool:
     """Return whether a text is surely read as it is: most are."""
     if any(sign in text for sign in BACKSPACES) or any(pattern.search(text) for pattern in _CHANGES):
         return False
-    return text.isascii() or not (_SEEN.search(text) or not unicodedata.is_normalized("NFC", text))
+    if _has_markup(text) or _repeats(text):
+        return False
+    if text.isascii():
+        return True
+    mixes = _TWINNED.search(text) and _LATIN.search(text)
+    return not (mixes or _SEEN.search(text) or not unicodedata.is_normalized("NFC", text))
 
 
 def _shown(text: str) -> str:
@@ -161,18 +183,17 @@ def _shown(text: str) -> str:
     if not plain.isascii():
         plain = _MARKED.sub(_own_marks, _IGNORED.sub("", plain))
     plain = _SIGN_RUNS.sub(_first_run, _SIGN_RUN.sub(r"\1", plain))
-    plain = _REPEATED.sub(r"\1\1", plain)
-    return _WIDE.sub(r"\1", plain)
+    return _WIDE.sub(r"\1", without_repeats(plain))
 
 
 def _joined_gaps(text: str) -> str:
-    """Apply rule 0f."""
-    return _BLANK_RUN.sub(r"\1", _SPREAD.sub(_joined, text)).strip(BLANK)
+    """Apply rules 0f and 0g."""
+    return _in_own_letters(_BLANK_RUN.sub(r"\1", _SPREAD.sub(_joined, text)).strip(BLANK))
 
 
 def _without_markup(text: str) -> str:
     """Apply rule 0a."""
-    if not _MAY_BE_MARKUP.search(text):
+    if not _has_markup(text):
         return text
     parts: list[str] = []
     open_signs: dict[str, str] = {}
@@ -190,6 +211,11 @@ def _without_markup(text: str) -> str:
         parts += [text[done : found.start()], shown]
         done = at = found.end()
     return "".join([*parts, text[done:]])
+
+
+def _has_markup(text: str) -> bool:
+    """Return whether rule 0a may change a text."""
+    return bool(_MAY_BE_MARKUP.search(text) and _MARKS_UP.search(text))
 
 
 def _escape(what: str) -> str | None:
@@ -248,19 +274,71 @@ def _of_one_script(letter: int, mark: int) -> bool:
 
 def _first_run(found: re.Match[str]) -> str:
     """Return the first row of signs, and the separators between the others."""
-    first, others = found.groups()
-    return first + "".join(char for char in others if char in BLANK)
+    text = found.group()
+    first = next((at for at, char in enumerate(text) if char in BLANK), len(text))
+    return text[:first] + "".join(char for char in text[first:] if char in BLANK)
+
+
+def without_repeats(text: str) -> str:
+    """Drop letters behind two like them, but in short words and codes: rule 0e.3."""
+    return _WORD.sub(_once, text) if _repeats(text) else text
+
+
+def _repeats(text: str) -> bool:
+    """Return whether a letter stands three times in a row; the quick pattern spares most texts the other one."""
+    return bool(_MAY_REPEAT.search(text) and _REPEATED.search(text))
+
+
+def _once(found: re.Match[str]) -> str:
+    word = found.group()
+    stays = len(word) <= _LONGEST_SHORT or _CODE.fullmatch(word)
+    return word if stays else _REPEATED.sub(r"\1\1", word)
 
 
 def _joined(found: re.Match[str]) -> str:
     """Join single letters, and end words at the gaps that differ from those inside of words."""
     text = found.group()
     letters, gaps = _GAPS.split(text), _GAPS.findall(text)
-    if sum(not letter.isdecimal() for letter in letters) <= _MOST_SIGNS:
+    if sum(not _DECIMAL.match(letter) for letter in letters) < _LEAST_SPREAD:
         return text
     kinds = [(bool(_HAS_SIGN.search(gap)), len(gap)) for gap in gaps]
     ((inside, times),) = Counter(kinds).most_common(1)
-    if times < _MOST_SIGNS:
+    if times < _LEAST_SPREAD - 1:
         return text
     words = "".join(" " * (kind != inside) + letter for kind, letter in zip(kinds, letters[1:], strict=True))
-    return (letters[0] + words).translate(_LETTER_OF_REGIONAL)
+    return without_repeats((letters[0] + words).translate(_LETTER_OF_REGIONAL))
+
+
+class _Evidence:
+    """What tells whether words are in a script."""
+
+    def __init__(self, twins: Twins) -> None:
+        alike, own = twins.latin[: twins.alike], twins.own[: twins.alike]
+        script = f"{chr(twins.first)}-{chr(twins.last)}"
+        self._reads = str.maketrans(twins.latin, twins.own)
+        self.any = re.compile(f"[{script}]")
+        self._own = re.compile(f"(?![{own}])[{script}]")
+        self._others = re.compile(f"(?![{alike}{script}])[A-Za-z\u0370-\u058f]")
+
+    def of(self, word: str) -> tuple[int, int]:
+        """Return how many letters tell of the script, and of Latin or another one."""
+        return len(self._own.findall(word)), len(self._others.findall(word))
+
+    def read(self, found: re.Match[str]) -> str:
+        word = found.group()
+        own, others = self.of(word)
+        return word.translate(self._reads) if own >= others and self.any.search(word) else word
+
+
+_EVIDENCE: Final = tuple(map(_Evidence, TWINS))
+
+
+def _in_own_letters(text: str) -> str:
+    """Apply rule 0g."""
+    if not (_TWINNED.search(text) and _LATIN.search(text)):
+        return text
+    for script in _EVIDENCE:
+        counts = [script.of(word) for word in _WORD.findall(text) if script.any.search(word)]
+        if sum(own - 2 * others for own, others in counts) >= _LEAST_OWN:
+            text = _WORD.sub(script.read, text)
+    return text

@@ -7,13 +7,15 @@ import dataclasses
 import difflib
 import functools
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats
+from retvec_lite.condensing import condense
+from retvec_lite.contract import BLANK, CONTRACT_VERSION, Floats
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.letters import compatibility_forms, is_rare, lookalikes
 from retvec_lite.ngrams import folded_letters
@@ -26,6 +28,11 @@ UNKNOWN_POWER: Final = 0.2
 
 _LISTS: Final = frozenset(("thresholds", "shares"))
 """Fields with a number for each label, which are left out where there is none."""
+
+_BEGINNING: Final = 512
+"""Code points of a text that say whether it has letters or digits."""
+_FEW_SIGNS: Final = 0.01
+"""Share of the texts without letters and digits below which their punctuation is a slip."""
 
 _FEW: Final = 5
 """Most labels that are all listed where none is like a wrong one."""
@@ -40,8 +47,8 @@ class Decision:
         unknown_label: the label of the texts that belong to no other; it is never an answer. None: there is none.
         unknown_power: how much the probability of that label counts, 0 to 1: raised to this power, it multiplies the threshold,
             which may then be 1 or more. 0 without such a label.
-        characters: the letters and digits that training texts contained, in either case, sorted. A text without any of them is
-            unknown, and so is an empty one. Empty: no text is.
+        characters: the letters and digits that training texts contained, in either case, and signs of texts that had nothing else,
+            sorted. A text without any of them is unknown, and so is an empty one. Empty: no text is.
         shares: how common each label is among the training texts, above 0; None: all alike. Windows of a long text count more the
             more they differ from them, see `windows.combine`.
         thresholds: one for each label, above 0 and below 1: a text has every label that is at least as probable, so it may
@@ -108,7 +115,10 @@ class Decision:
         """
         from retvec_lite.terminal import one_line
 
-        none = [f"without any of the {len(self.characters):,} letters and digits of the training texts"]
+        forms = {*compatibility_forms(CONTRACT_VERSION), *lookalikes(CONTRACT_VERSION)}
+        has_signs = any(not char.isalnum() and ord(char) not in forms for char in self.characters)
+        kinds = "letters, digits and signs" if has_signs else "letters and digits"
+        none = [f"without any of the {len(self.characters):,} {kinds} of the training texts"]
         none *= bool(self.characters)
         if self.thresholds is not None:
             least, most = f"{min(self.thresholds):.2f}", f"{max(self.thresholds):.2f}"
@@ -185,7 +195,7 @@ class Decision:
         return dataclasses.replace(self, shares=tuple(self.shares[column] / total for column in columns))
 
     def reads(self, text: str) -> bool:
-        """Return whether a text has a letter or digit that training texts contained."""
+        """Return whether a text has one of the known characters."""
         return not self.characters or not self._known.isdisjoint(text)
 
     def columns(self, labels: Sequence[str]) -> list[int]:
@@ -271,18 +281,20 @@ def _in_any_case(name: str, labels: Sequence[str]) -> set[str]:
     raise RetvecLiteError(f"There is no label {name!r}, but there are {', '.join(like or labels)}.")
 
 
-def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
+def known_characters(texts: Iterable[str], contract_version: int = 1) -> str:
     """Return the letters and digits in some texts with their upper and lower case, sorted. Case forms of several code points are left out.
 
+    From version 3 of the contract on, also the signs of texts that hold nothing else, such as emoji; see `_signs_alone`.
     From version 2 of the contract on, also the forms that the graph replaces by one of them (rule 2b), and Latin letters with accents, so
     that wrappers need no table; from version 3 on, also rare lookalikes.
     Other letters that only look Latin are not among them: without a Latin letter or a rare lookalike, no text becomes Latin.
 
     Example:
-        >>> from retvec_lite.decision import letters_and_digits
-        >>> letters_and_digits(["Ja, um 6!"])
+        >>> from retvec_lite.decision import known_characters
+        >>> known_characters(["Ja, um 6!"])
         '6AJMUajmu'
     """
+    texts = list(texts)
     forms_of: dict[int, int] = {}
     if contract_version > 1:
         accented = {code: plain for code, plain in folded_letters(True).items() if plain < 0x80 <= code}
@@ -295,5 +307,18 @@ def letters_and_digits(texts: Iterable[str], contract_version: int = 1) -> str:
         known |= new
         forms = {form for char in new for form in (char.lower(), char.upper())}
         new = {form for form in forms if len(form) == 1} - known
+    known |= _signs_alone(texts) if contract_version > 2 else set()
     known |= {chr(form) for form, target in forms_of.items() if chr(target) in known}
     return "".join(sorted(known))
+
+
+def _signs_alone(texts: Sequence[str]) -> set[str]:
+    """Return what is read of the texts without letters and digits.
+
+    Punctuation and what keyboards have stand in texts of every script, which would all be known by it. It counts where one text in a hundred
+    is such; fewer are slips.
+    """
+    read = (set(condense(text, _BEGINNING)).difference(BLANK) for text in texts if not text.lstrip()[:1].isalnum())
+    alone = [found for found in read if found and not any(map(str.isalnum, found))]
+    are_few = len(alone) < _FEW_SIGNS * len(texts)
+    return {sign for sign in set().union(*alone) if not are_few or unicodedata.category(sign) == "So"}

@@ -29,6 +29,11 @@ def reason(error: object) -> str:
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
+def install(what: str) -> str:
+    """Return how to install a part of this project, such as ".[sign]" or "./models": nothing is published yet."""
+    return f'`pip install "{what}"` in your checkout of retvec-lite'
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return the question to ask behind an error about a name that does not exist, with a space in front; nothing where none is like it.
 

@@ -44,7 +44,8 @@ class Facts:
 
     Attributes:
         clean: scores on clean held-out texts.
-        score: of these the accuracy, or with several labels a text the micro F1.
+        unread: how many of the texts that these are of get no label whatever is learned, since nothing in them is known.
+        score: the accuracy, or with several labels a text the micro F1, without those.
         tested: how many texts it is of; 0 where no scores were kept.
         independent: how many of them repeat no other one.
     """
@@ -53,8 +54,10 @@ class Facts:
         self.facts, self.labels, self.decision = facts, labels, decision
         self.clean: Mapping[str, Any] = facts.get("validation", {}).get("0", {})
         self.several = self.clean.get("micro_f1") is not None
-        self.score = float(self.clean.get("micro_f1" if self.several else "accuracy", 0.0))
         self.tested = int(facts.get("validation_texts", 0)) if self.clean else 0
+        self.unread = int(facts.get("unread", 0))
+        score = float(self.clean.get("micro_f1" if self.several else "accuracy", 0.0))
+        self.score = max(0.0, score - self.unread / max(self.tested, 1))
         self.independent = max(1.0, self.tested * (1 - self.repeated * (not self._is_tested_elsewhere)))
 
     @functools.cached_property

@@ -16,6 +16,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -25,6 +26,9 @@ from retvec_lite.foreign import InTheWay, open_locked, require_entries
 
 WORK: Final = ".retvec-lite"
 """The work folder inside a target."""
+
+_PATIENCE: Final = 5.0
+"""Seconds that one who has all bytes of a file waits for another writer."""
 
 # What a work folder holds, and whether it is a folder.
 _OURS: Final = {"lock": False, "new": True, "old": True, "ready": True}
@@ -105,15 +109,27 @@ def require_room(path: str | os.PathLike[str], needed: int) -> None:
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
-    """Write a file whole or not at all; see `atomic_file`."""
-    with atomic_file(path) as file:
-        file.write(data)
+    """Write a file whole or not at all, after another one who is writing it; see `atomic_file`."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with atomic_file(path) as file:
+                file.write(data)
+            return
+        except RetvecLiteError as error:
+            if not isinstance(error.__cause__, BlockingIOError) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def write_csv(
     path: str | os.PathLike[str], columns: Sequence[str], rows: Iterable[Iterable[object]], *, force: bool
 ) -> None:
-    """Write a CSV file in UTF-8, with four digits of fractions; raises RetvecLiteError as `refuse_existing` and `atomic_file`."""
+    """Write a CSV file in UTF-8, with four digits of fractions; raises RetvecLiteError as `refuse_existing` and `atomic_file`.
+
+    Texts and labels are written as they are, also those that are formulas to a spreadsheet (`=`, `+`, `-`, `@`): programs read and train on
+    what we write, and a sign in front would become part of the text.
+    """
     refuse_existing(path, force)
     lines = io.StringIO(newline="")
     table = csv.writer(lines, lineterminator="\n")

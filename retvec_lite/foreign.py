@@ -58,28 +58,28 @@ def require_entries(folder: Path, entries: Mapping[str, bool]) -> None:
         (_require_folder if is_folder else _require_file)(folder / name)
 
 
-def read_whole(path: Path) -> bytes:
+def read_whole(path: Path, largest: int = LARGEST) -> bytes:
     """Return what a file holds.
 
     Raises:
-        RetvecLiteError: for a file of more than `LARGEST` bytes, before they are read, and for what is no file.
+        RetvecLiteError: for a file of more than `largest` bytes, before they are read, and for what is no file.
         OSError: for a file that cannot be read.
     """
     # Opening a pipe would wait for somebody to write to it.
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise RetvecLiteError(f"Cannot read {path}: it is no file.")
     with path.open("rb") as file:
-        require_size(path, os.fstat(file.fileno()).st_size)
-        data = file.read(LARGEST + 1)
-    require_size(path, len(data))
+        require_size(path, os.fstat(file.fileno()).st_size, largest)
+        data = file.read(largest + 1)
+    require_size(path, len(data), largest)
     return data
 
 
-def require_size(path: str | os.PathLike[str], size: int) -> None:
-    """Raise RetvecLiteError for a file of more than `LARGEST` bytes."""
-    if size > LARGEST:
+def require_size(path: str | os.PathLike[str], size: int, largest: int = LARGEST) -> None:
+    """Raise RetvecLiteError for a file of more than `largest` bytes."""
+    if size > largest:
         raise RetvecLiteError(
-            f"{os.fspath(path)} has {size:,} bytes or more, but at most {LARGEST:,} are read: no file of ours is so large."
+            f"{os.fspath(path)} has {size:,} bytes or more, but at most {largest:,} are read: no file of ours is so large."
         )
 
 

@@ -1,6 +1,7 @@
 """The kinds of code points that condensing tells apart: pinned here, so that they do not depend on a platform's Unicode."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from retvec_lite.normal_form import IGNORED, Ranges
@@ -45,6 +46,30 @@ MARKS: Final[Ranges] = _hex(
 PILED: Final[Ranges] = tuple(part for part in IGNORED if part[0] in (0x300, 0x488, 0x1AB0, 0x1DC0, 0x20D0, 0xFE20))
 """The combining marks of `IGNORED`."""
 
+OPTIONAL: Final[Ranges] = _hex(
+    "591-5BD 5BF 5C1-5C2 5C4-5C5 5C7 610-61A 640 64B-652 656-658 670 6D6-6DC 6DF-6E8 6EA-6ED 730-74A 897-89F "
+    "8CA-8E1 8E3-8FF FB1E FC5E-FC63 FCF2-FCF4 FE70-FE72 FE74 FE76-FE7F 10EFC-10EFF"
+)
+"""What people leave out in ordinary writing: points and accents of Hebrew, vowel marks, signs of the Quran and tatweel of Arabic, points of
+Syriac (The Unicode Standard, sections 9.1 to 9.3). Not hamza and madda, which make other letters."""
+
+DIGITS: Final[Ranges] = (
+    *_hex(
+        "30-39 660-669 6F0-6F9 7C0-7C9 966-96F 9E6-9EF A66-A6F AE6-AEF B66-B6F BE6-BEF C66-C6F CE6-CEF D66-D6F DE6-DEF E50-E59 ED0-ED9 "
+        "F20-F29 1040-1049 1090-1099 17E0-17E9 1810-1819 1946-194F 19D0-19D9 1A80-1A89 1A90-1A99 1B50-1B59 1BB0-1BB9 1C40-1C49 1C50-1C59 "
+        "A620-A629 A8D0-A8D9 A900-A909 A9D0-A9D9 A9F0-A9F9 AA50-AA59 ABF0-ABF9 FF10-FF19 104A0-104A9 10D30-10D39 10D40-10D49 11066-1106F "
+        "110F0-110F9 11136-1113F 111D0-111D9 112F0-112F9 11450-11459 114D0-114D9 11650-11659 116C0-116C9 116D0-116E3 11730-11739 "
+        "118E0-118E9 11950-11959 11BF0-11BF9 11C50-11C59 11D50-11D59 11DA0-11DA9 11F50-11F59 16130-16139 16A60-16A69 16AC0-16AC9 "
+        "16B50-16B59 16D70-16D79 1CCF0-1CCF9 1D7CE-1D7FF 1E140-1E149 1E2F0-1E2F9 1E4F0-1E4F9 1E5F1-1E5FA 1E950-1E959 1FBF0-1FBF9"
+    ),
+    *_hex("B2-B3 B9 2070 2074-2079 2080-2089 2460-2468 2474-247C 24EA 24F5-24FD 24FF 2776-277E 2780-2788 278A-2792"),
+    *_hex("3007 4E00 4E03 4E09 4E5D 4E8C 4E94 516B 516D 56DB 96F6"),
+)
+"""Decimal digits (category Nd of Unicode 16); raised, lowered and encircled ones; those of Han: no row of them is a repeat."""
+
+CAPITALS: Final[Ranges] = _hex("41-5A 391-3A9 400-42F 531-556")
+"""What codes consist of, beside digits: the capitals of Latin, Greek, Cyrillic and Armenian without accents."""
+
 SCRIPTS: Final[Ranges] = _hex(
     "370-3FF 400-52F 590-5FF 600-8FF 900-97F F00-FFF 1000-109F 1200-139F 1A00-1AFF 3000-30FF A640-A69F 11A50-11AAF 11C70-11CBF 11D60-11DAF "
     "13000-1345F 16B00-16B8F 16F00-16F9F 1BC00-1BC9F 1D100-1D1FF 1D800-1DAAF 1E800-1E8DF"
@@ -55,7 +80,7 @@ FROM_RIGHT: Final[Ranges] = _hex("590-8FF FB1D-FDFF FE70-FEFF 10800-10FFF 1E800-
 """Where scripts are that are written from right to left."""
 
 
-def class_of(ranges: Ranges) -> str:
+def class_of(ranges: Iterable[tuple[int, int]]) -> str:
     """Return the inside of a character class of a regular expression.
 
     Example:

@@ -3,7 +3,7 @@
 import functools
 import unicodedata
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 Pairs = tuple[tuple[str, str], ...]
 """Letters, and what they are read as, one for one."""
@@ -175,6 +175,26 @@ FAINT: Final[Pairs] = (
     ("𐐀𐐁𐐂𐐃𐐌𐐍𐐜𐐟𐐥", "EAAOIODSN"),
 )
 """Letters that are written for Latin ones, with their lower case, but count as letters that look like none: from version 3 on."""
+
+
+class Twins(NamedTuple):
+    """Letters of a script that Latin ones are written for: rule 0g."""
+
+    first: int
+    last: int
+    latin: str
+    own: str
+    """The letters for `latin`, one for one."""
+    alike: int
+    """How many of them, from the first on, look the same. The others tell Latin words."""
+
+
+TWINS: Final = (
+    Twins(0x400, 0x45F, "ABCEHIJKMOPSTXYaceijopsxykmtëïËÏ", "АВСЕНІЈКМОРЅТХУасеіјорѕхукмтёїЁЇ", 25),
+    Twins(0x386, 0x3CE, "ABEZHIKMNOPTYXovuaipkxetynw", "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονυαιρκχετγηω", 22),
+    Twins(0x531, 0x587, "OSULouhnagq", "ՕՏՍԼօսհոագզ", 11),
+)
+"""Of Cyrillic, Greek and Armenian: the code points that tell of a text in the script, and what is written for its letters."""
 
 _GREEK_AND_CYRILLIC: Final = range(0x370, 0x2000)
 """Where letters have names with others in them."""

@@ -37,6 +37,9 @@ RELEASE: Final = "release"
 LARGEST_VERSION: Final = 2**31 - 1
 """Of a model: an `Int` of Kotlin, and exact in JavaScript."""
 
+LARGEST: Final = 4 << 20
+"""Bytes of a manifest, with 10,000 long labels."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 """Of a model. Training leaves room for so many characters in every file."""
 
@@ -58,10 +61,11 @@ class UpdateError(RetvecLiteError):
     """A model that must not take the place of the installed one.
 
     Attributes:
-        code: why, as in every package of retvec-lite: "UPDATE_KEY" (no public key), "UPDATE_SIGNATURE" (signed with another key, or
-            changed), "UPDATE_MANIFEST" (none, or one of a newer release), "UPDATE_NAME" (of another model), "UPDATE_OLD" (not newer than
-            the installed one), "UPDATE_CONTRACT" (needs a newer release), "UPDATE_FILE" (not listed, half, or other bytes) or
-            "UPDATE_ANSWERS" (a golden text is answered otherwise).
+        code: why, as in every package of retvec-lite: "UPDATE_KEY" (no public key, or one for which anybody can sign),
+            "UPDATE_SIGNATURE" (signed with another key, or changed), "UPDATE_MANIFEST" (none, or one of a newer release), "UPDATE_NAME"
+            (of another model), "UPDATE_OLD" (not newer than the installed one), "UPDATE_CONTRACT" (needs a newer release), "UPDATE_FILE"
+            (not listed, half, other bytes, or a link), "UPDATE_ANSWERS" (a golden text is answered otherwise) or "UPDATE_INSTALLED" (the
+            installed version is no whole number).
 
     Example:
         >>> import retvec_lite as rl
@@ -189,8 +193,8 @@ class Manifest:
             }
         )
 
-    def check(self, name: str, size: int, sha256: str) -> None:
-        """Check that a file is the one of this manifest, byte for byte.
+    def check(self, name: str, size: int, sha256: str | None = None) -> None:
+        """Check that a file is the one of this manifest, byte for byte; by its size alone before there is its SHA-256.
 
         Raises:
             UpdateError: where it is not listed, of another size, or of another SHA-256 ("UPDATE_FILE").
@@ -203,7 +207,7 @@ class Manifest:
             raise UpdateError(
                 "UPDATE_FILE", f"{name} has {size:,} bytes instead of {listed_file.bytes:,}. Download it again."
             )
-        if sha256 != listed_file.sha256:
+        if sha256 not in (None, listed_file.sha256):
             raise UpdateError("UPDATE_FILE", f"{name} is another file than the manifest lists. Download it again.")
 
     def try_texts(self, name: str, labels_of: Callable[[str], Iterable[str]]) -> None:
@@ -224,7 +228,9 @@ class Manifest:
 def check_release(name: str | None, version: int | None) -> None:
     """Raise RetvecLiteError unless a model has both a name and a version that manifests can hold, or neither."""
     if (name is None) != (version is None):
-        raise RetvecLiteError("Name and version of a model go together: give both --name and --model-version.")
+        raise RetvecLiteError(
+            "Name and version of a model go together: give both --name (name) and --model-version (model_version)."
+        )
     if name is not None and not _NAME.fullmatch(name):
         raise RetvecLiteError(
             f"The name of a model has up to 40 letters, digits, dots, dashes and underscores, and starts with a letter or digit; not {shown(name)}."

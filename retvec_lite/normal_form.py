@@ -1,4 +1,4 @@
-"""The normal form of a text: rules 2a to 2e of the contract from version 2 on, and their reference in plain Python.
+"""The normal form of a text: rule 2 of the contract from version 2 on, and its reference in plain Python.
 
 Disguised letters become the letters that a person reads: those of `letters`. The tables are pinned, so they do not depend on the
 platform's Unicode version. docs/contract.md states the rules.
@@ -56,7 +56,7 @@ ALPHABETS: Final[Ranges] = (
     (0xAB30, 0xAB5A), (0xAB5C, 0xAB69), (0xAB70, 0xABBF), (0xFB50, 0xFBB1), (0xFBD3, 0xFD3D), (0xFD50, 0xFDFB),
     (0xFE70, 0xFEFC),
 )  # fmt: skip
-"""Letters with their marks as (first, last), for rules 2c to 2e: Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Georgian,
+"""Letters with their marks as (first, last), for rules 2c and 2d: Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Georgian,
 Cherokee, Coptic and Lisu, with code points that Unicode may assign to them."""
 
 NEWER_ALPHABETS: Final[Ranges] = (
@@ -140,7 +140,7 @@ def alphabets(version: int) -> Ranges:
 
 @functools.cache
 def is_letter(code: int, version: int) -> bool:
-    """Return whether a code point is a letter for rules 2d and 2e of a version."""
+    """Return whether a code point is a letter for rule 2d of a version."""
     return ranges_hold(alphabets(version), code) or code in lookalikes(version)
 
 
@@ -165,7 +165,7 @@ def normalize(
     version: int,
     letters_only: bool = False,
 ) -> list[int]:
-    """Bring a text into its normal form: rules 2a to 2e of the contract.
+    """Bring a text into its normal form: rule 2 of the contract.
 
     Args:
         values: Unicode scalar values.
@@ -255,7 +255,7 @@ def _in_word(code: int, version: int) -> bool:
 
 
 def _joined(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> Iterator[int]:
-    """Apply rules 2d and 2e."""
+    """Apply rule 2d, and in version 2 rule 2e."""
     letters = [False, False, *(is_letter(code, version) for code in chars), False, False]
     reads = [False, False, *(is_letter(code, version) or chr(code) in _DIGITS for code in chars), False, False]
     kinds = [_SIGN if _is_sign(code) else code for code in chars]
@@ -279,7 +279,9 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> I
         if letters[place + 1] and letters[place + 3] and ranges_hold(SYMBOLS, code)
     }
     for place, code in enumerate(chars):
-        repeats = place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code, version)
+        repeats = (
+            version == 2 and place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code, version)
+        )
         if not repeats and place not in dropped:
             yield code
 

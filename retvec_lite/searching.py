@@ -26,6 +26,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.data.copies import Words, read_words
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.texts import texts_of
+from retvec_lite.equal_rows import distinct_rows, products
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable, write_csv
 from retvec_lite.terminal import Progress, watched
@@ -126,7 +127,7 @@ def nearest(
     if not asked.any():
         raise RetvecLiteError("The query has no words that can be searched for.")
     with watched(progress) as report:
-        scores = _embeddings(classifier, given, report) @ asked
+        (scores,) = products(asked[None], _embeddings(classifier, given, report))
     rows = np.argsort(-scores, kind="stable")[:count].tolist()
     return [Match(row, given[row], float(scores[row])) for row in rows]
 
@@ -300,9 +301,12 @@ def _embeddings(classifier: Classifier, texts: Sequence[str], progress: Progress
 def _neighbors(vectors: Floats, least: float, progress: Progress) -> Iterator[tuple[int, int]]:
     """Yield pairs of texts, by place, whose cosine is large: of each text those with the texts behind it that are most like it."""
     floor = max(least, _FLOOR)
+    distinct, places = distinct_rows(vectors)
     for start in range(0, len(vectors), _AT_ONCE):
         # The texts of a block are compared with each other and with all behind: memory grows with the number of texts, not its square.
-        cosines = vectors[start : start + _AT_ONCE] @ vectors[start:].T
+        behind, columns = np.unique(places[start:], return_inverse=True)
+        block, rows = np.unique(places[start : start + _AT_ONCE], return_inverse=True)
+        cosines = (distinct[block] @ distinct[behind].T)[np.ix_(rows, columns)]
         cosines[np.tril_indices(len(cosines), 0, cosines.shape[1])] = 0.0
         ones, others = np.nonzero(cosines >= floor)
         order = np.lexsort((others, -cosines[ones, others], ones))

@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 
 PUBLIC_SUFFIX: Final = ".pub"
 
-_PUBLIC: Final = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+_PUBLIC: Final = re.compile(r"[0-9a-f]{64}( [0-9a-f]{64})*", re.ASCII)
+_LOW_ORDER: Final = re.compile(
+    "0[01](00){30}[08]0|26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc[08]5"
+    "|c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03[7f]a|(e[c-f]|f.)(ff){30}[7f]f"
+)
+"""Public keys for which anybody can sign: the eight points whose order divides the cofactor, in every encoding of them (Chalkias and others, "Taming
+the many EdDSAs", 2020), and all other encodings of numbers that are no residues. An unset key, of zeros, is one of them."""
+
 _LONGEST: Final = 10_000
-"""Bytes of a file with a key."""
+"""Bytes of a file with keys."""
 
 
 @checked
@@ -99,44 +106,55 @@ def check_signature(manifest: bytes, signature: bytes, key: str | os.PathLike[st
     Args:
         manifest: the exact bytes of `manifest.json`.
         signature: those of `manifest.json.sig`, 64 bytes.
-        key: the public key, 64 hexadecimal digits, or the file that has them.
+        key: the public key, 64 hexadecimal digits, or the file that has them; of several with spaces between them, any may have signed.
 
     Raises:
-        UpdateError: for another signature ("UPDATE_SIGNATURE"), and for what is no public key ("UPDATE_KEY").
+        UpdateError: for another signature ("UPDATE_SIGNATURE"), and for what is no public key, or one for which anybody can sign
+            ("UPDATE_KEY").
         ModuleNotFoundError: without the extra `sign`.
     """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    try:
-        Ed25519PublicKey.from_public_bytes(_public_bytes(key)).verify(signature, manifest)
-    except InvalidSignature as error:
-        raise UpdateError(
-            "UPDATE_SIGNATURE",
-            f"{MANIFEST_NAME} was not signed with this key, or was changed since. Do not use its files.",
-        ) from error
-    except ValueError as error:
-        raise UpdateError("UPDATE_KEY", f"The public key is none of Ed25519: {reason(error)}.") from error
+    for digits in _public_keys(key):
+        try:
+            return Ed25519PublicKey.from_public_bytes(bytes.fromhex(digits)).verify(signature, manifest)
+        except InvalidSignature:
+            continue
+        except ValueError as error:
+            raise UpdateError("UPDATE_KEY", f"The public key is none of Ed25519: {reason(error)}.") from error
+    raise UpdateError(
+        "UPDATE_SIGNATURE",
+        f"{MANIFEST_NAME} was not signed with this key, or was changed since. Do not use its files.",
+    )
 
 
-def _public_bytes(key: str | os.PathLike[str]) -> bytes:
-    text = os.fspath(key)
+def _public_keys(key: str | os.PathLike[str]) -> list[str]:
+    text = _joined(os.fspath(key))
     if not _PUBLIC.fullmatch(text) and os.path.isfile(key):
-        text = _read(key).decode("ascii", "replace").strip()
+        text = _joined(_read(key).decode("ascii", "replace"))
     if not _PUBLIC.fullmatch(text):
         raise UpdateError(
             "UPDATE_KEY",
             f"{shown(os.fspath(key))} is neither a public key, 64 hexadecimal digits, nor a file with one. `retvec-lite make-key` writes one.",
         )
-    return bytes.fromhex(text)
+    keys = text.split()
+    if any(map(_LOW_ORDER.fullmatch, keys)):
+        raise UpdateError(
+            "UPDATE_KEY", "Anybody can sign for this public key. Build with the one that `retvec-lite make-key` wrote."
+        )
+    return keys
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
     try:
-        content = read_whole(Path(path))
+        return read_whole(Path(path), _LONGEST)
     except OSError as error:
         raise RetvecLiteError(f"Cannot read the key {os.fspath(path)}: {error.strerror or error}.") from error
-    return content[:_LONGEST]
 
 
 def _no_private_key(path: str | os.PathLike[str]) -> RetvecLiteError:

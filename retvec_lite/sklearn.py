@@ -13,7 +13,7 @@ from retvec_lite.api import train
 from retvec_lite.arguments import bind
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import READING
-from retvec_lite.data.labels import cell_of, label_of, split_labels
+from retvec_lite.data.labels import cell_of, label_of, listed_in, split_labels
 from retvec_lite.data.texts import as_texts, present
 from retvec_lite.errors import RetvecLiteError, shown
 
@@ -123,6 +123,10 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise RetvecLiteError("The labels in y are of several types, such as 1 and '1'. Use one type.") from error
         if wrong := [label for label in targets if isinstance(label, int | float) and label_of(label) is None]:
             raise RetvecLiteError(f"The label {shown(wrong[0])} in y is infinite, or too large for a float.")
+        if lists := [label for label in targets if isinstance(label, str) and listed_in(label) is not label]:
+            raise RetvecLiteError(
+                f"The label {shown(lists[0])} in y is a list: pass lists, with multi_label=True, or one label each."
+            )
         return [str(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:

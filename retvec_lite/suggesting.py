@@ -22,6 +22,7 @@ from retvec_lite.data.copies import find_copies
 from retvec_lite.data.labels import join_labels
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.texts import texts_of
+from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing, require_writable, write_csv
 from retvec_lite.model.sentence_network import packaged_sentences
@@ -178,17 +179,19 @@ def middles(vectors: Floats, weights: Floats, count: int, seed: int) -> list[int
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
+    distinct, places = distinct_rows(vectors)
+    shares = np.bincount(places, weights)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # told of texts that have one vector: then some clusters are empty
-        fitted = KMeans(count, n_init=1, random_state=seed).fit(vectors, sample_weight=weights)
+        # Told of vectors that are nearly equal: then some clusters are empty.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = KMeans(min(count, len(distinct)), n_init=1, random_state=seed).fit(distinct, sample_weight=shares)
     labels = fitted.labels_
-    away = np.linalg.norm(vectors - fitted.cluster_centers_[labels], axis=1)
+    away = np.linalg.norm(distinct - fitted.cluster_centers_[labels], axis=1)
     order = np.lexsort((away, labels))
     first = order[np.append(True, np.diff(labels[order]) > 0)]
-    heaviest = np.bincount(labels, weights, count)
-    found = first[np.argsort(-heaviest[labels[first]], kind="stable")].tolist()
+    heaviest = np.bincount(labels, shares)
+    middle = first[np.argsort(-heaviest[labels[first]], kind="stable")]
+    found = np.unique(places, return_index=True)[1][middle].tolist()
     others = np.setdiff1d(np.argsort(-weights, kind="stable"), found, assume_unique=True)
     return [*found, *others.tolist()][:count]
 

@@ -9,7 +9,7 @@ from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
 from retvec_lite.model.report import describe_meaning
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.terminal import Table, draw, printable
+from retvec_lite.terminal import Table, counted, draw, printable
 from retvec_lite.verdict import verdict
 
 _CONFUSIONS: Final = 5
@@ -27,9 +27,9 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     ngrams = f" with {model.ngrams.buckets:,} buckets of n-grams" if model.ngrams else ""
     # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
     folds, epochs = facts.get("folds", 0), facts.get("epochs")
-    texts = f"{facts['training_texts']:,} training texts, " if "training_texts" in facts else ""
+    texts = f"{counted(facts['training_texts'], 'training text')}, " if "training_texts" in facts else ""
     if described := facts.get("described", {}).get("descriptions"):
-        texts += f"{described:,} {'description' if described == 1 else 'descriptions'}, "
+        texts += f"{counted(described, 'description')}, "
     cut = [
         f"{facts[name]:.1%} {what}"
         for name, what in (
@@ -73,7 +73,7 @@ def _tables(model: TrainedModel) -> Iterator[Table]:
     names = {key: name for key, name in names.items() if all(scores.get(key) is not None for _, scores in found)}
     rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
     folds = facts.get("folds")
-    way = f"cross-validated in {folds} folds" if folds else f"{facts.get('validation_texts', 0):,} texts"
+    way = f"cross-validated in {folds} folds" if folds else counted(facts.get("validation_texts", 0), "text")
     if found:
         yield Table(f"Validation ({way})", ("mistyped words", *names.values()), rows, frozenset(names.values()))
     # Those of two labels are told by the verdict.

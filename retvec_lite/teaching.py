@@ -8,6 +8,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.memory import Memory
+from retvec_lite.windows import Kept
 
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
@@ -32,7 +33,7 @@ class Taught:
         classifier._embed_dimension()
         return Memory(self._read_taught, self.labels, classifier.config, self.decision.unknown_label)
 
-    def _read_taught(self, text: str) -> tuple[Floats, str | None]:
+    def _read_taught(self, text: Kept) -> tuple[Floats, str | None]:
         """Return the vector of a text, and its label without the memory."""
         classifier = cast("Classifier", self)
         ((answer, *_),) = classifier._runner.predictions([text], 1, self.decision)
@@ -65,7 +66,7 @@ class Taught:
 
     @checked
     def forget(self, text: str) -> None:
-        """Forget a text that was taught: everything is answered as if it had never been.
+        """Forget a text that was taught, given so or as `memory.texts` lists it: everything is answered as if it had never been.
 
         Raises:
             RetvecLiteError: for a text that was not taught.

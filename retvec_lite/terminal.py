@@ -117,6 +117,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def counted(count: int, what: str) -> str:
+    """Return how many there are of something, such as "1 text" and "1,200 texts"."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def one_line(text: str, most: int | None = None) -> str:
     r"""Return a text with line feeds and TABs escaped as well, as \n and \t; of a longer one than `most` code points, its beginning."""
     if most is not None and len(text) > most:

@@ -12,6 +12,7 @@ from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
 from retvec_lite.manifest import (
+    LARGEST,
     LARGEST_VERSION,
     MANIFEST_NAME,
     SIGNATURE_NAME,
@@ -64,9 +65,9 @@ def check_update(
 
     Args:
         folder: where `manifest.json`, `manifest.json.sig` and at least one of the listed files are; not all need to be there.
-        key: the public key, 64 hexadecimal digits, or a file that has them.
+        key: the public key, 64 hexadecimal digits, or a file that has them; of several with spaces between them, any may have signed.
         name: of the model, as it was exported: no other model of the same key can take its place.
-        installed: version of the installed model; the update must be newer.
+        installed: version of the installed model, 0 for none; the update must be newer.
 
     Returns:
         What was checked. Use no other file of the folder.
@@ -86,12 +87,17 @@ def check_update(
     place = Path(folder)
     manifest = open_manifest(_read(place / MANIFEST_NAME), _read(place / SIGNATURE_NAME), key, name, installed)
     files = [place / file.file for file in manifest.files if Path(file.file).name == file.file]
-    found = tuple(file for file in files if file.exists())
+    found = tuple(file for file in files if os.path.lexists(file))
     if not found:
         raise UpdateError(
             "UPDATE_FILE", f"None of the files that the manifest lists is in {place}. Download one of them."
         )
     for file in found:
+        if link := next((path for path in (file, *file.rglob("*")) if path.is_symlink()), None):
+            raise UpdateError(
+                "UPDATE_FILE", f"{link} is a link, and what it names may change. Download the file itself."
+            )
+        manifest.check(file.name, size_of(file))
         manifest.check(file.name, size_of(file), fingerprint(file))
     tried = tuple(file for file in found if file.suffix in _RUN)
     for file in tried:
@@ -107,6 +113,10 @@ def open_manifest(
     Raises:
         UpdateError: where anything is wrong. What is not signed is not read.
     """
+    if type(installed) is not int or installed < 0:
+        raise UpdateError(
+            "UPDATE_INSTALLED", f"The installed version is a whole number, 0 for none, not {shown(installed)}."
+        )
     check_signature(manifest, signature, key)
     found = Manifest.from_bytes(manifest)
     if found.name != name:
@@ -128,6 +138,6 @@ def _labels(classifier: Classifier, text: str) -> list[str]:
 
 def _read(path: Path) -> bytes:
     try:
-        return read_whole(path)
+        return read_whole(path, LARGEST)
     except OSError as error:
         raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error

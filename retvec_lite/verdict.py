@@ -11,7 +11,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.expectations import expected
-from retvec_lite.terminal import one_line
+from retvec_lite.terminal import counted, one_line
 
 NEXT: Final = "Next: "
 """How the line with the next step begins."""
@@ -147,7 +147,7 @@ def _how_good(found: Facts) -> Iterator[str]:
         yield _few_texts(found)
         return
     folds = found.facts.get("folds")
-    of_texts = f"{found.tested:,} texts, {f'cross-validated in {folds} folds' if folds else 'held out'}"
+    of_texts = f"{counted(found.tested, 'text')}, {f'cross-validated in {folds} folds' if folds else 'held out'}"
     if found.repeats and found.independent < found.tested:
         what = "repeats another one and counts" if found.repeats == 1 else "repeat others and count"
         of_texts += f"; {found.repeats:,} of all {found.texts:,} {what} once"
@@ -195,9 +195,13 @@ def _weakest(found: Facts) -> Iterator[str]:
 
 def _none_of_these(found: Facts) -> Iterator[str]:
     """Yield what the threshold for texts without a label keeps and rejects."""
+    if found.unread:
+        texts = "1 text has" if found.unread == 1 else f"{found.unread:,} texts have"
+        yield f"{texts} no letter, digit or sign that the training texts taught, and get{'s' * (found.unread == 1)} no label."
     lost, recognized = (found.clean.get(name) for name in ("in_scope_unknown", "unknown_recognized"))
     if found.decision.threshold is None:
         return
+    lost = None if lost is None else max(0.0, lost - found.unread / max(found.tested, 1))
     rule = f"No label where the probability of the best one is {one_line(found.decision.rule)}"
     if lost is None:
         yield f"{rule}."
@@ -215,7 +219,7 @@ def _none_of_these(found: Facts) -> Iterator[str]:
 
 def _next(found: Facts) -> str:
     """Return the first step that is worth it. Data come first, since more texts with the same faults teach little."""
-    rules = (_leaks, _repeats, _few, _labels, _worse, _meaningless, _languages, _small, _more, _last_doubts)
+    rules = (_leaks, _unread, _repeats, _few, _labels, _worse, _meaningless, _languages, _small, _more, _last_doubts)
     return next(
         (step for rule in rules for step in rule(found)),
         "nothing. Try it on texts of your users (retvec-lite evaluate).",
@@ -226,6 +230,12 @@ def _leaks(found: Facts) -> Iterator[str]:
     leaked = found.facts.get("leaked", 0)
     if leaked > _LEAKED * found.tested:
         yield f"take the {leaked:,} texts that are training texts as well, or nearly so, out of the validation data."
+
+
+def _unread(found: Facts) -> Iterator[str]:
+    if found.unread >= _GAIN * found.tested > 0:
+        share = f"{found.unread / found.tested:.0%}"
+        yield f"add texts like the {share} that get no label since they have no letter, digit or sign of the training texts, or write them in words."
 
 
 def _repeats(found: Facts) -> Iterator[str]:

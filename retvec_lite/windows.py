@@ -59,8 +59,14 @@ def describe_reading(config: EncoderConfig) -> str:
     return f"the first {limit:,} code points of a text{windows}"
 
 
+class Kept(str):
+    """What was read of a text before, and is not condensed again: `a&amp;amp;b` is kept as `a&amp;b`, not as `a&b`."""
+
+    __slots__ = ()
+
+
 def read_text(text: str, config: EncoderConfig) -> str:
-    """Return what is read of a text: condensed, or up to version 2 of the contract its start, composed (NFC).
+    """Return what is read of a text: condensed, or up to version 2 of the contract its start, composed (NFC); what is `Kept` as it is.
 
     Example:
         >>> from retvec_lite import EncoderConfig
@@ -68,6 +74,8 @@ def read_text(text: str, config: EncoderConfig) -> str:
         >>> read_text("<b>Hello</b>" + 1000 * ".", EncoderConfig())
         'Hello.'
     """
+    if isinstance(text, Kept):
+        return text
     if config.contract_version == 1:
         return composed(text, config.max_chars)
     limit = read_limit(config)

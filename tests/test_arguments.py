@@ -1,7 +1,10 @@
 """Every public function, called with wrong types: one sentence that names the argument, and never another exception."""
 
+import ast
 import inspect
 import random
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 from exported import EXPORTED
 
 import retvec_lite as rl
+from retvec_lite.__main__ import COMMANDS
 from retvec_lite.arguments import checked
 from retvec_lite.model.weight_files import load_trained_model
 
@@ -202,3 +206,59 @@ def test_a_name_that_is_none_is_told_with_the_one_that_was_meant(call: Callable[
     with pytest.raises(TypeError) as caught:
         call()
     assert str(caught.value) == message
+
+
+def sentences() -> Iterator[tuple[str, str, list[ast.expr]]]:
+    """Yield the place, the text and the values of every string of the package that is no docstring; {} stands for a value."""
+    root = Path(rl.__file__).parents[1]
+    for path in (*root.glob("retvec_lite/**/*.py"), *root.glob("converters/**/*.py")):
+        if "cli" in path.parts or path.name == "__main__.py":  # these speak to the shell alone
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        whole = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+        said = {id(part) for node in whole for part in node.values}
+        said |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in whole:
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield (
+                f"{path.name}:{node.lineno}",
+                text,
+                [part.value for part in node.values if isinstance(part, ast.FormattedValue)],
+            )
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+                yield f"{path.name}:{node.lineno}", node.value, []
+
+
+COMMAND = re.compile(rf"(?:retvec-lite (?:--version|{'|'.join(COMMANDS)})|pip|npm|iconv)\b(?:[^`).,]|[.,](?! ))*")
+"""A command that a sentence suggests."""
+
+
+def test_what_names_an_option_names_the_argument_of_python_as_well() -> None:
+    texts = {place: text for place, text, _ in sentences() if "--" in text and " " in text}
+    assert len(texts) > 20
+    for place, text in texts.items():
+        for option in re.findall(r"(?<![\w-])--(?!no-)([a-z][a-z-]+)", COMMAND.sub("", text)):
+            name = option.replace("-", "_")
+            assert re.search(rf"(?<!-)\b{name}s?\b", text.replace(f"--{option}", "")), (place, text)
+
+
+def test_values_in_suggested_commands_are_quoted_for_the_shell() -> None:
+    found = 0
+    for place, text, values in sentences():
+        for command in COMMAND.finditer(text.replace("pip ", "")):
+            first = text[: command.start()].count("{}")
+            for value in values[first : first + command[0].count("{}")]:
+                called = ast.unparse(value)
+                assert called.startswith("shlex.quote("), (place, called)
+                found += 1
+    assert found >= 2
+
+
+@pytest.mark.parametrize("name", ["my data.csv", "it's.csv", "$(rm -rf).csv"])
+def test_a_suggested_command_runs_for_any_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("text,label\nhi,a\n")
+    with pytest.raises(rl.RetvecLiteError, match="holds texts, where a classifier belongs") as caught:
+        rl.load(tmp_path / name)
+    (command,) = re.findall("`(retvec-lite train .* --out trained)`", str(caught.value))
+    assert shlex.split(command)[2] == str(tmp_path / name)

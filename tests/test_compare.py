@@ -80,7 +80,7 @@ def test_the_command(main: Main, folder: Path, tmp_path: Path) -> None:
     )
     with open(output, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert f"{len(rows)} texts that are answered differently: {output}" in printed
+    assert f"{len(rows)} texts answered differently: {output}" in printed
     code, printed, error = main(*call, "--output", output)
     assert code == 2 and not printed and "already exists" in error
     code, printed, errors = main(*call, "--output", output, "--force", "--json")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.decision import Decision, known_characters
 from retvec_lite.errors import RetvecLiteError
 
 LABELS = ("alarm", "oos", "music")
@@ -130,32 +130,53 @@ def test_a_probability_at_the_threshold_is_enough() -> None:
     assert Decision(threshold=0.75001).unknown(["a", "b"], rows, ("x", "y")).tolist() == [True, True]
 
 
-def test_letters_and_digits_have_both_cases() -> None:
-    assert letters_and_digits(["Straße 5!", "٣ 我 \ud800 ❤️"]) == "".join(
+def test_known_characters_have_both_cases() -> None:
+    assert known_characters(["Straße 5!", "٣ 我 \ud800 ❤️"]) == "".join(
         sorted("5STRAEstraeß٣我")
     )  # no single ẞ from upper()
-    assert letters_and_digits(["… ?", ""]) == ""
+    assert known_characters(["… ?", ""]) == ""
 
 
 def test_forms_of_known_letters_are_known_from_version_2_on() -> None:
-    found = letters_and_digits(["ｈi 5"], 2)
+    found = known_characters(["ｈi 5"], 2)
     assert {"h", "H", "i", "I", "5", "ｈ", "𝐡", "ⓗ", "🅷", "ʜ", "⁵"} <= set(found)
     assert not set(found) & set("jｊіｊ🅹")
-    assert "һ" not in found and "ｈ" not in letters_and_digits(["hi"])
-    assert {"ì", "Ḧ", "ħ"} <= set(found) and not {"ì", "ħ"} & set(letters_and_digits(["hi"])), "accents"
-    assert {"é", "e"} <= set(letters_and_digits(["É"], 2)) and "@" not in letters_and_digits(["a"], 2)
+    assert "һ" not in found and "ｈ" not in known_characters(["hi"])
+    assert {"ì", "Ḧ", "ħ"} <= set(found) and not {"ì", "ħ"} & set(known_characters(["hi"])), "accents"
+    assert {"é", "e"} <= set(known_characters(["É"], 2)) and "@" not in known_characters(["a"], 2)
 
 
 def test_rare_lookalikes_of_known_letters_are_known_from_version_3_on() -> None:
-    found = set(letters_and_digits(["hi 5"], 3))
+    found = set(known_characters(["hi 5"], 3))
     assert {"h", "ꓧ", "Ꮋ", "𐌷", "𐐐", "⠓", "🇭", "❺"} <= found and not found & set("һꓙᒍꓕ")
-    assert set(letters_and_digits(["hi 5"], 2)) <= found
-    assert not set(letters_and_digits(["hi 5"], 2)) & set("ꓧᎻ𐌷⠓🇭❺")
+    assert set(known_characters(["hi 5"], 2)) <= found
+    assert not set(known_characters(["hi 5"], 2)) & set("ꓧᎻ𐌷⠓🇭❺")
+
+
+def test_signs_are_known_of_texts_that_hold_nothing_else() -> None:
+    texts = ["😍👏🏽", "❤️ !", "great 🎉", "&#128545;", "<b>☀</b>", "🇩🇪", "⠙", "ok"]
+    found = set(known_characters(texts, 3))
+    assert set("😍👏❤😡☀🇩🇪⠙!！oK") <= found and not set("🎉d&#< \ufe0f") & found
+    assert not {"😍", "❤"} & set(known_characters(texts, 2)), "from version 3 on"
+    decision = Decision(characters="".join(sorted(found)))
+    read = {"😍😍": True, "🚀": False, "?": False, "привет 😡": True, "привет": False}
+    assert {text: decision.reads(text) for text in read} == read
+    assert "letters, digits and signs of the training texts" in str(decision)
+    assert "letters and digits of the training texts" in str(
+        Decision(characters=known_characters(["max", "🎉 pi 5"], 3))
+    )
+
+
+def test_few_texts_of_punctuation_are_slips() -> None:
+    texts = [f"text {row}" for row in range(300)]
+    assert not {"?", "-", "$", "…"} & set(known_characters([*texts, "?", "- $ …"], 3))
+    assert {"?", "-", "$", "…"} <= set(known_characters([*texts, "?", "- $ …", "??", "?!"], 3))
+    assert "😍" in known_characters([*texts, "😍"], 3), "which stands in no other texts by chance"
 
 
 @given(st.lists(st.text()))
 def test_characters_are_closed_under_case(texts: list[str]) -> None:
-    found = letters_and_digits(texts)
+    found = known_characters(texts)
     assert list(found) == sorted(set(found))
     assert set(found) >= {char for text in texts for char in text if char.isalnum()}
     forms = {form for char in found for form in (char.lower(), char.upper())}

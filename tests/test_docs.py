@@ -41,6 +41,17 @@ def commands(page: Path) -> Iterator[list[str]]:
             yield words[1:]
 
 
+def test_nobody_is_told_to_install_what_is_not_published() -> None:
+    """Pages, messages and cards say the checkout's way; `errors.install` says it for messages."""
+    told = re.compile(r"(?:pip|npm) install [^\n`#]*(?<![/.\w-])retvec-lite(?:-models)?(?![\w-])")
+    sources = [
+        file for folder in ("retvec_lite", "converters", "examples") for file in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    assert told.search('pip install "retvec-lite[sign]"') and told.search("npm install retvec-lite retvec-lite-models")
+    for file in [*PAGES, *sources, *ROOT.glob("models/*/*.md"), *ROOT.glob("npm/src/*.ts")]:
+        assert not told.search(file.read_text(encoding="utf-8")), file
+
+
 @each_page
 def test_commands_parse(page: Path) -> None:
     for name, *arguments in commands(page):

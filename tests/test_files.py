@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import killed_writer
 import pytest
 
+from retvec_lite.data.dataset import read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import (
     WORK,
@@ -19,6 +20,7 @@ from retvec_lite.files import (
     refuse_existing_folder,
     require_room,
     require_writable,
+    write_csv,
 )
 from retvec_lite.foreign import open_locked
 
@@ -37,6 +39,14 @@ def test_a_file_is_written_and_replaced_and_nothing_is_left_beside_it(tmp_path: 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits of this kind")
+def test_cells_of_a_table_are_written_as_they_are(tmp_path: Path) -> None:
+    texts = ("=1+1", "+49 30 1234", "-5 today", "@bob hi", "\t=x", "'quoted'", 'a "b", c', '=HYPERLINK("http://x")')
+    labels = ("=a", "+b", "-c", "@d") * 2
+    write_csv(tmp_path / "d.csv", ("text", "label"), zip(texts, labels, strict=True), force=False)
+    found = read_dataset(tmp_path / "d.csv")
+    assert (found.texts, found.labels) == (texts, labels)
+
+
 def test_a_new_file_follows_the_umask_and_a_replaced_one_keeps_its_mode(tmp_path: Path) -> None:
     umask = os.umask(0o022)
     try:

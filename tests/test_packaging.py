@@ -248,3 +248,36 @@ def test_workflows_name_every_action_by_commit() -> None:
     ]
     assert used
     assert [line for line in used if not re.fullmatch(r"(- )?uses: [\w./-]+@[0-9a-f]{40} # v[\d.]+", line)] == []
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("npm", "is_kept"),
+    [
+        ("mkdir -p node_modules/half", False),
+        ("mkdir -p node_modules/half; exit 1", False),
+        ("mkdir -p node_modules/whole && touch node_modules/.package-lock.json", True),
+    ],
+)
+def test_half_a_folder_of_npm_packages_is_taken_away(tmp_path: Path, npm: str, is_kept: bool) -> None:
+    """npm 10 ends with 0 after half of the work where it reaches no registry; what an earlier run finished does not count."""
+    for name in ("Makefile", "package-lock.json"):
+        shutil.copy(ROOT / name, tmp_path)
+    stale = tmp_path / "node_modules" / ".package-lock.json"
+    stale.parent.mkdir()
+    stale.touch()
+    os.utime(stale, (0, 0))
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "npm"
+    script.write_text(f"#!/bin/sh\n{npm}\n", encoding="utf-8")
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{script.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["make", "node_modules/.package-lock.json"],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert stale.parent.exists() == is_kept == ("will be skipped" not in done.stderr)

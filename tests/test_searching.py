@@ -188,3 +188,21 @@ def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(rl.RetvecLiteError, match="Texts must be strings, but the one at index 1"):
         rl.duplicates(FILE, ["wake me", None])
     assert rl.duplicates(FILE, []) == rl.duplicates(FILE, ["", "?!"]) == [] == rl.nearest(FILE, [], "wake me")
+
+
+def test_equal_texts_are_found_in_their_order(api_folder: ApiFolder) -> None:
+    texts = [text for text in english("test").texts[:7] for _ in range(53)]
+    found = rl.nearest(api_folder.classifier, texts, texts[100], count=len(texts))
+    assert [match.row for match in found] == sorted(
+        range(len(texts)), key=lambda row: (-found[[match.row for match in found].index(row)].score, row)
+    )
+    assert len({(match.text, match.score) for match in found}) == len(set(texts))
+
+
+def test_texts_of_equal_vectors_have_the_same_neighbors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_AT_ONCE", 100)
+    few = np.random.default_rng(0).normal(size=(3, 255)).astype(np.float32)
+    vectors = np.repeat(few / np.linalg.norm(few, axis=1, keepdims=True), 41, axis=0)
+    found = list(searching._neighbors(vectors, 0.7, lambda *step: None))
+    expected = [(row, row + step) for row in range(123) for step in range(1, 11) if row // 41 == (row + step) // 41]
+    assert found == expected

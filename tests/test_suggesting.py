@@ -179,3 +179,13 @@ def test_a_browser_runs_the_page_under_its_policy(tmp_path: Path) -> None:
         [*command, "--dump-dom", page.as_uri()], capture_output=True, check=False, text=True, timeout=PATIENCE
     )
     assert "<li>" in done.stdout and "have a label." not in done.stdout.partition("<script>")[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_of_equal_vectors_are_suggested_once(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    few = draw.normal(size=(30, 128)).astype(np.float32)
+    rows = draw.permutation(np.repeat(np.arange(30), 40))
+    found = middles(few[rows], np.ones(len(rows), np.float32), 40, seed)
+    assert sorted(rows[found[:30]]) == list(range(30)) and len(set(found)) == 40
+    assert all((rows[:place] != rows[place]).all() for place in found[:30]), "the first one of each"

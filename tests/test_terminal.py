@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite import terminal
-from retvec_lite.terminal import Table, draw, json_line, one_line, printable, watched, weighted
+from retvec_lite.terminal import Table, counted, draw, json_line, one_line, printable, watched, weighted
 
 STEERING = {
     *map(chr, range(32)),
@@ -133,3 +133,8 @@ def test_cells_of_several_lines_and_wide_letters_stay_in_their_columns() -> None
         "       2.3.0",
         "a      x        too old",
     ]
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, "0 texts"), (1, "1 text"), (2, "2 texts"), (1200, "1,200 texts")])
+def test_one_is_not_several(count: int, told: str) -> None:
+    assert counted(count, "text") == told

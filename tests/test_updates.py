@@ -1,10 +1,13 @@
 import contextlib
 import hashlib
 import json
+import os
+import re
 import runpy
 import shutil
 import stat
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +73,6 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     report = classifier.export(
         folder / "dist",
         formats=["engine"],
-        recipes=["int8", "int4"],
         data=EXPORTED / "texts.csv",
         name="router",
         model_version=7,
@@ -110,7 +112,6 @@ def test_a_signed_export_says_what_it_is(release: tuple[Path, str]) -> None:
 
 def test_verify_compares_the_manifest(release: tuple[Path, str], tmp_path: Path) -> None:
     dist = Path(shutil.copytree(release[0] / "dist", tmp_path / "dist"))
-    (dist / "classifier-int4.retvec").unlink()
     path = dist / "manifest.json"
     for old, new, told in (
         ('"bytes": ', '"bytes": 1', "is none of the files that manifest.json lists"),
@@ -149,6 +150,60 @@ def test_a_half_download_is_refused(release: tuple[Path, str], download: Path) -
     (download / "manifest.json.sig").unlink()
     with pytest.raises(rl.RetvecLiteError, match=r"Cannot read .*manifest\.json\.sig"):
         rl.check_update(download, release[1], "router")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows needs a privilege to make symbolic links")
+def test_links_are_not_followed(release: tuple[Path, str], download: Path) -> None:
+    for name, target in (
+        ("classifier-int8.retvec", release[0] / "dist" / "classifier-int8.retvec"),
+        ("classifier-int4.retvec", Path("none")),
+    ):
+        (download / name).unlink(missing_ok=True)
+        (download / name).symlink_to(target)
+        with pytest.raises(rl.UpdateError, match="is a link") as caught:
+            rl.check_update(download, release[1], "router")
+        assert caught.value.code == "UPDATE_FILE"
+        (download / name).unlink()
+        shutil.copy(release[0] / "dist" / "classifier-int8.retvec", download)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "manifest.json.sig", "classifier-int8.retvec", "update.key.pub"])
+def test_no_more_is_read_than_a_file_may_have(release: tuple[Path, str], download: Path, name: str) -> None:
+    shutil.copy(release[0] / "update.key.pub", download)
+    with open(download / name, "r+b") as file:
+        file.truncate(400_000_000)  # takes no room on the disk
+    tracemalloc.start()
+    try:
+        with pytest.raises(rl.RetvecLiteError, match="instead of" if "retvec" in name else "at most"):
+            rl.check_update(download, download / "update.key.pub", "router")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_recipe_takes_the_file_of_its_format(
+    release: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a whole release, whose first file may be one of another format; signed with the spare key."""
+    from retvec_lite.signing import read_private_key
+
+    shutil.copytree(release[0] / "dist", tmp_path / "download")
+    (tmp_path / "models").mkdir()
+    other = (Path(__file__).parents[1] / "golden" / "several.tflite").read_bytes()
+    (tmp_path / "download" / "classifier-int8.tflite").write_bytes(other)
+    manifest = json.loads((tmp_path / "download" / "manifest.json").read_bytes())
+    listed = {"file": "classifier-int8.tflite", "format": "tflite", "recipe": "int8", "bytes": len(other)}
+    manifest["files"].insert(0, {**listed, "sha256": hashlib.sha256(other).hexdigest()})
+    content = json.dumps({**manifest, "texts": []}).encode()
+    (tmp_path / "download" / "manifest.json").write_bytes(content)
+    (tmp_path / "download" / "manifest.json.sig").write_bytes(read_private_key(release[0] / "update.key").sign(content))
+    (tmp_path / "keys.pub").write_text(f"{rl.make_key(tmp_path / 'spare.key')}\n{release[1]}\n")
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "updates.md").read_text("utf-8")
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], {"rl": rl, "os": os})
+    assert (tmp_path / "models" / "7.retvec").read_bytes() == (
+        release[0] / "dist" / "classifier-int8.retvec"
+    ).read_bytes()
 
 
 def test_a_file_that_answers_otherwise_is_refused(release: tuple[Path, str], download: Path) -> None:
@@ -219,7 +274,7 @@ def test_without_the_extra_the_commands_name_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['cryptography'] = None; from retvec_lite.__main__ import main; sys.exit(main(sys.argv[1:]))"
     done = run_python(code, "make-key", tmp_path / "update.key")
     assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
-    assert 'pip install "retvec-lite[sign]"' in done.stderr and "Traceback" not in done.stderr
+    assert 'pip install ".[sign]"' in done.stderr and "Traceback" not in done.stderr
 
 
 def test_whatever_a_manifest_holds_it_is_read_or_refused() -> None:

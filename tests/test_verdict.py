@@ -57,6 +57,21 @@ def test_a_good_classifier_is_shipped_and_every_reason_is_told() -> None:
     assert step == "Next: nothing. Try it on texts of your users (retvec-lite evaluate)."
 
 
+@pytest.mark.parametrize("threshold", [0.25, None])
+def test_texts_in_which_nothing_is_known_are_counted_and_told_why(threshold: float | None) -> None:
+    decision = Decision(threshold=threshold, characters="ab")
+    facts = facts_of(0.9, unread=60)
+    facts["validation"]["0"]["in_scope_unknown"] = 0.24
+    decides, expect, _, none, *rule, step = told(facts, decision=decision)
+    assert decides == "Ship it if 63% right answers are enough." and expect.startswith("Expect 70% right answers")
+    assert none == "60 texts have no letter, digit or sign that the training texts taught, and get no label."
+    assert [line.partition(": ")[2][:15] for line in rule] == (["4% of these tex"] if threshold else [])
+    assert step.startswith("Next: add texts like the 20% that get no label since they have no letter, digit or sign")
+    (one,) = (line for line in told(facts_of(0.9, unread=1), decision=decision) if "taught" in line)
+    assert one == "1 text has no letter, digit or sign that the training texts taught, and gets no label."
+    assert told(facts_of(0.9, unread=1))[-1].startswith("Next: nothing.")
+
+
 @pytest.mark.parametrize(
     ("accuracy", "texts", "start"),
     [

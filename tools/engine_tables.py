@@ -8,9 +8,9 @@ from typing import Final
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
-from retvec_lite.kinds import FROM_RIGHT, MARKS, PILED, SCRIPTS
+from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS
 from retvec_lite.kinds import SIGNS as SHOWN_SIGNS
-from retvec_lite.letters import COMPATIBILITY, compatibility_forms, faint_lookalikes, lookalikes
+from retvec_lite.letters import COMPATIBILITY, TWINS, compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import factors
 from retvec_lite.ngrams import LETTER, LOWER_CASE_END, fold_table
 from retvec_lite.normal_form import (
@@ -49,9 +49,6 @@ _MARKS: Final = 0x300
 
 _PLANE: Final = 0x10000
 """Code points of a plane. Tables of 16 bits have a part for each of the first two, the only ones with marks and signs."""
-
-_SINGLES_END: Final = 0x1100
-"""Single letters end here (rule 0f); those from U+1E00 to U+1FFF are no digits."""
 
 _IDEOGRAPHS: Final = ((0xF900, 0xFAD9), (0x2F800, 0x2FA1D))
 """The first and last ideographs that are composed to others."""
@@ -106,6 +103,15 @@ def header() -> str:
         *_edges(),
         "/* The first and last of each range of scripts that are written from right to left (rule 0c). */",
         _array("uint32_t", "rvl_from_right", itertools.chain(*FROM_RIGHT)),
+        "/* For each script of rule 0g: its first and last code point, how many of its letters Latin ones are written for, how many of them look the",
+        " * same; then the Latin letters of all, and those of the scripts. */",
+        _array(
+            "uint16_t",
+            "rvl_twin_scripts",
+            (n for twins in TWINS for n in (twins.first, twins.last, len(twins.own), twins.alike)),
+        ),
+        _array("uint8_t", "rvl_twins_latin", (ord(char) for twins in TWINS for char in twins.latin)),
+        _array("uint16_t", "rvl_twins_own", (ord(char) for twins in TWINS for char in twins.own)),
         "/* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */",
         _string("rvl_entities", ENTITIES),
         _array("uint16_t", "rvl_entity_codes", map(ord, ENTITIES.values())),
@@ -319,13 +325,14 @@ def _replacements() -> list[str]:
 
 def _edges() -> list[str]:
     """Return where the kinds of code points begin and end that condensing tells apart."""
-    digits = [code for code in range(_SINGLES_END) if unicodedata.decimal(chr(code), -1) == 0]
     kinds = {
         "MARKS": MARKS,
         "PILED": PILED,
         "SIGNS": SHOWN_SIGNS,
         "SCRIPTS": SCRIPTS,
-        "DIGITS": [(code, code + 9) for code in digits],
+        "DIGITS": sorted(DIGITS),
+        "CAPITALS": CAPITALS,
+        "OPTIONAL": OPTIONAL,
     }
     edges, places = list[int](), [0]
     for ranges in kinds.values():

@@ -5,7 +5,8 @@
 Files are drawn from the format: sound ones of any shape (tests/support/sound_files.py), most of them with something wrong in what they
 say (tests/support/hostile_files.py). A program with AddressSanitizer and UndefinedBehaviorSanitizer (tests/support/engine_driver.c)
 opens each with three sizes of the cache, in a block of just the size that it asks for, and asks everything that the engine can answer. It
-teaches them texts, and loads hostile memories (tests/support/hostile_memories.py). The parts of a block are guarded from each other.
+teaches them texts, loads hostile memories (tests/support/hostile_memories.py), and calls with texts and labels that the engine itself
+returned. The parts of a block are guarded from each other.
 
 Counted are files that were opened, that were refused, and whose block of more than 64 MB was not tried. What must never be is kept in
 out/fuzz: a file that ends the program, one that is refused though sound, and one that is opened though it must be refused.

@@ -71,7 +71,7 @@ EXPLAINED_TEXTS: Final = (
     "w a k e  m e  u p  at six",
     "p.l.a.y s-o-m-e j.a.z.z",
     "**cancel** my _appointment_ [here](https://x.org/a_b)",
-    "\u0e1b\u0e25\u0e38\u0e01\u0e09\u0e31\u0e19\u0e15\u0e2d\u0e19\u0e2b\u0e01\u0e42\u0e21\u0e07",
+    "\u0e1e\u0e23\u0e38\u0e48\u0e07\u0e19\u0e35\u0e49\u0e1d\u0e19\u0e08\u0e30\u0e15\u0e01\u0e44\u0e2b\u0e21",
     "\u6211\u7684\u5305\u88f9\u5728\u54ea\u91cc\uff1f\u6628\u5929\u5c31\u5e94\u8be5\u5230\u4e86\u3002",
     "\u846b\U000e0100\u98fe \U00020bb7\u91ce\u5bb6\u3067\u30ab\u3099\u30bf\u30ab\u30ca\uff76\uff9e\u3082",
     "iPhone\u624b\u673a15Pro\u0e44\u0e17\u0e22ok",
@@ -92,7 +92,7 @@ PEOPLE: Final = 40
 _SMALL: Final[Mapping[str, Any]] = {"head": "linear", "embedding": "raw"}
 
 FILES: Final[Mapping[str, tuple[str, tuple[Format, ...], Mapping[str, Any]]]] = {
-    "plain": ("int4", (EngineFormat(),), {"head": "pool", "ngram_kb": 0}),
+    "plain": ("int8", (EngineFormat(),), {"head": "pool", "ngram_kb": 0}),
     "rejecting": ("int8", (EngineFormat(), TFLite()), {**_SMALL, "ngram_kb": 24}),
     "several": (
         "int8",

@@ -1,7 +1,8 @@
 """Measure what exported files hold beside weights: `python -m tools.graph_sizes` writes retvec_lite/model/graph_sizes.json (ten minutes).
 
-Small classifiers of random weights are exported in every format. What is not their weights is told apart by least squares: what each
-part of a network, a code point, a word slot and a label takes, in a file and in each of its signatures.
+Small classifiers of random weights are exported in every format but `.retvec`, which is always smaller. What is not their weights is told
+apart by least squares: what each part of a network, a code point, a word slot and a label takes, in a file, in each of its signatures and
+for each of their lengths.
 """
 
 import itertools
@@ -13,7 +14,6 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.coreml import IOS, load_coremltools
-from retvec_lite.converters.engine import build_file, file_metadata
 from retvec_lite.converters.format import about, details
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite.format import convert, package
@@ -25,9 +25,6 @@ from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS, ngram_shapes
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import NgramConfig
-from retvec_lite.runtime.native import NATIVE
-from retvec_lite.runtime.retvec_file import HEADS as ENGINE_HEADS
-from retvec_lite.version import __version__
 
 RECIPE: Final = RECIPES[LARGEST]
 
@@ -83,8 +80,6 @@ def measure(model: TrainedModel) -> dict[str, int]:
 
     facts = details(model, RECIPE.name, {"iOS": str(IOS)})
     found["coreml"] = sum(map(len, build_package(model, RECIPE, about(model, RECIPE.name), facts).values()))
-    if model.head.name in ENGINE_HEADS:
-        found["engine"] = len(build_file(model, RECIPE, file_metadata(model, RECIPE, {NATIVE: __version__})))
     return found
 
 
@@ -101,20 +96,23 @@ def cases() -> Iterable[dict[str, Any]]:
         yield {"blocks": 1, "vector": 64, "words": words, **parts}
     for words, chars in ((4, 24), (8, 48), (24, 144), (24, 240), (64, 512), (128, 640), (256, 1536)):
         yield {"words": words, "chars": chars, **beside[2]}
+    # Two signatures of one length: texts in scripts without spaces.
+    for (words, chars), parts in itertools.product(((40, 128), (48, 160), (96, 128)), beside):
+        yield {"words": words, "chars": chars, **parts}
     for words, parts in itertools.product((16, 40), ({}, beside[2])):
         yield {"words": words, "labels": 150, **parts}
         yield {"words": words, "labels": 2, **parts}
 
 
 def fit(measured: Iterable[tuple[TrainedModel, Mapping[str, int]]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return format -> "file" or "signature" -> part -> bytes, such that no file that was measured is larger than estimated."""
+    """Return format -> "file", "signature" or "length" -> part -> bytes, such that no file that was measured is larger than estimated."""
     rows: dict[str, list[tuple[dict[tuple[str, str], float], float]]] = {}
     for model, sizes in measured:
         shapes = {name: value.shape for name, value in model.weights.items()}
         for name, size in sizes.items():
             counts = parts_of(name, shapes, model.encoder, model.labels)
             flat = {(scope, part): count for scope, parts in counts.items() for part, count in parts.items()}
-            rest = size - stored_bytes(name, shapes) - text_bytes(name, model.labels, model.decision)
+            rest = size - stored_bytes(name, shapes) - text_bytes(model.labels, model.decision)
             rows.setdefault(name, []).append((flat, rest))
     found: dict[str, dict[str, dict[str, float]]] = {}
     for name, measurements in rows.items():

@@ -33,7 +33,7 @@ import numpy as np
 import retvec_lite as rl
 from benchmarks.common import ROOT, command_parser
 from retvec_lite.classifier import Classifier
-from retvec_lite.converters.tflite.format import info
+from retvec_lite.converters.info import info
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.report import model_card, report_of
 from retvec_lite.model.weight_files import TrainedModel, _checksum, load_trained_model

@@ -2,12 +2,15 @@
  * numbers in docs/contract.md, whose numbers the comments name. Compile this file alone: it includes its chapters, in the order to read them.
  *
  * The answers are the same bits on every machine. Products of matrices are sums of integers, so their order does not matter; what is
- * computed with floats is written in a fixed order. Compile with -ffp-contract=off: fused multiply-add rounds differently.
+ * computed with floats is written in a fixed order. Fused multiply-add would round differently: other compilers than GCC and Clang need an option.
  */
 #include "retvec_lite.h"
 
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF /* for builds that cannot set the flag; GCC needs it, or -std=c99 */
+/* Whatever the command line says: no fused multiply-add; and in GCC, vectors in all loops, those with comparisons too. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(RVL_SMALL)
+#pragma GCC optimize("O3", "no-trapping-math", "no-math-errno", "fp-contract=off", "no-tree-loop-distribute-patterns")
 #endif
 
 /* Character tables of the engine. Written by `python -m tools.engine_tables`: do not edit. */
@@ -557,8 +560,10 @@ static const uint8_t rvl_ideograph_planes[] = {
 #define RVL_SIGNS 4u
 #define RVL_SCRIPTS 6u
 #define RVL_DIGITS 8u
+#define RVL_CAPITALS 10u
+#define RVL_OPTIONAL 12u
 static const uint16_t rvl_edge_places[] = {
-0,304,512,524,524,586,594,616,636,674,674,
+0,304,512,524,524,586,594,616,636,758,826,834,834,880,882,
 };
 static const uint16_t rvl_edges[] = {
 1155,1160,1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1611,1632,1648,1649,1750,1757,1759,1765,1767,
@@ -590,12 +595,37 @@ static const uint16_t rvl_edges[] = {
 65136,65281,65296,65306,65313,65339,65345,65371,65382,65504,65534,53248,53840,61440,61696,61834,61926,61952,64256,880,
 1024,1024,1328,1424,1536,1536,2304,2304,2432,3840,4096,4096,4256,4608,5024,6656,6912,12288,12544,42560,42656,6736,
 6832,7280,7360,7520,7600,12288,13408,27392,27536,28416,28576,48128,48288,53504,53760,55296,55984,59392,59616,48,58,
-1632,1642,1776,1786,1984,1994,2406,2416,2534,2544,2662,2672,2790,2800,2918,2928,3046,3056,3174,3184,3302,3312,3430,
-3440,3558,3568,3664,3674,3792,3802,3872,3882,4160,4170,4240,4250,
+178,180,185,186,1632,1642,1776,1786,1984,1994,2406,2416,2534,2544,2662,2672,2790,2800,2918,2928,3046,3056,3174,3184,
+3302,3312,3430,3440,3558,3568,3664,3674,3792,3802,3872,3882,4160,4170,4240,4250,6112,6122,6160,6170,6470,6480,6608,
+6618,6784,6794,6800,6810,6992,7002,7088,7098,7232,7242,7248,7258,8304,8305,8308,8314,8320,8330,9312,9321,9332,9341,
+9450,9451,9461,9470,9471,9472,10102,10111,10112,10121,10122,10131,12295,12296,19968,19969,19971,19972,19977,19978,
+20061,20062,20108,20109,20116,20117,20843,20844,20845,20846,22235,22236,38646,38647,42528,42538,43216,43226,43264,
+43274,43472,43482,43504,43514,43600,43610,44016,44026,65296,65306,1184,1194,3376,3386,3392,3402,4198,4208,4336,4346,
+4406,4416,4560,4570,4848,4858,5200,5210,5328,5338,5712,5722,5824,5834,5840,5860,5936,5946,6368,6378,6480,6490,7152,
+7162,7248,7258,7504,7514,7584,7594,8016,8026,24880,24890,27232,27242,27328,27338,27472,27482,28016,28026,52464,52474,
+55246,55296,57664,57674,58096,58106,58608,58618,58865,58875,59728,59738,64496,64506,65,91,913,938,1024,1072,1329,1367,
+1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1600,1601,1611,1619,1622,1625,1648,1649,1750,1757,1759,
+1769,1770,1774,1840,1867,2199,2208,2250,2274,2275,2304,64286,64287,64606,64612,64754,64757,65136,65139,65140,65141,
+65142,65152,3836,3840,
 };
 /* The first and last of each range of scripts that are written from right to left (rule 0c). */
 static const uint32_t rvl_from_right[] = {
 1424,2303,64285,65023,65136,65279,67584,69631,124928,126975,
+};
+/* For each script of rule 0g: its first and last code point, how many of its letters Latin ones are written for, how many of them look the
+ * same; then the Latin letters of all, and those of the scripts. */
+static const uint16_t rvl_twin_scripts[] = {
+1024,1119,32,25,902,974,27,22,1329,1415,11,11,
+};
+static const uint8_t rvl_twins_latin[] = {
+65,66,67,69,72,73,74,75,77,79,80,83,84,88,89,97,99,101,105,106,111,112,115,120,121,107,109,116,235,239,203,207,65,66,
+69,90,72,73,75,77,78,79,80,84,89,88,111,118,117,97,105,112,107,120,101,116,121,110,119,79,83,85,76,111,117,104,110,97,
+103,113,
+};
+static const uint16_t rvl_twins_own[] = {
+1040,1042,1057,1045,1053,1030,1032,1050,1052,1054,1056,1029,1058,1061,1059,1072,1089,1077,1110,1112,1086,1088,1109,
+1093,1091,1082,1084,1090,1105,1111,1025,1031,913,914,917,918,919,921,922,924,925,927,929,932,933,935,959,957,965,945,
+953,961,954,967,949,964,947,951,969,1365,1359,1357,1340,1413,1405,1392,1400,1377,1379,1382,
 };
 /* The names of entities, and what they stand for; and of tags inside a word or a line (rule 0a). */
 static const char rvl_entities[] =
@@ -780,6 +810,8 @@ static int is_a(uint32_t kind, uint32_t code) { return (int)(edges_up_to(kind, c
 static int is_letter(uint32_t code) { return in_range(code | 0x20, 'a', 'z'); }
 APART int is_sign(uint32_t code) { return code < 0x80 ? in_range(code, '!', '~') && !is_digit(code) && !is_letter(code) : is_a(RVL_SIGNS, code); }
 static int is_backspace(uint32_t code) { return code == '\b' || code == 0x7F; }
+/* Whether a code point is a digit of any script. */
+static int is_decimal(uint32_t code) { return code < 0x80 ? is_digit(code) : is_a(RVL_DIGITS, code); }
 APART int in_gap(uint32_t code) { return is_separator(code) || is_sign(code); }
 
 /* Where a code point stands in a string, or -1. */
@@ -899,7 +931,7 @@ static uint32_t link_end(given *rest) {
 static uint32_t long_number(given *rest) {
   given ahead = *rest;
   uint32_t count;
-  for (count = 1; is_digit(after(&ahead)); count++) *rest = ahead;
+  for (count = 1; is_decimal(after(&ahead)); count++) *rest = ahead;
   return count < LONG_NUMBER ? INVALID : ' ';
 }
 
@@ -958,7 +990,7 @@ APART uint32_t markup(given *rest, uint32_t code, uint32_t before, uint8_t *open
     case '[': return opens_link(*rest) ? UNSHOWN : INVALID;
     case ']': return link_end(rest);
     case '*': case '_': case '`': case '~': return emphasis(rest, code, before, open);
-    default: return is_digit(code) && !is_digit(before) ? long_number(rest) : INVALID;
+    default: return is_decimal(code) && !is_decimal(before) ? long_number(rest) : INVALID;
   }
 }
 
@@ -968,7 +1000,7 @@ static int next_shown(reader *source, uint32_t *code) {
     const uint32_t before = source->text.last;
     if (!next_given(&source->text, code)) return 0;
     if (!source->condenses) return 1;
-    if (*code < 0x80 && *code != ' ' && !is_letter(*code)) {
+    if (*code < 0x80 ? *code != ' ' && !is_letter(*code) : is_a(RVL_DIGITS, *code)) {
       given rest = source->text;
       const uint32_t shown = markup(&rest, *code, before, source->open);
       if (shown != INVALID) source->text = rest;
@@ -1202,9 +1234,12 @@ APART void put_in_order(uint32_t *chars, uint32_t count) {
 /* What a person sees of a text (rules 0c to 0f): code points as they are read become a shorter text, of which windows are cut. */
 
 enum {
-  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 3, MOST_BLANKS = 3,
+  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
+  LONGEST_SHORT = 4, LONGEST_CODE = 8, /* words in which repeats mean something */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
-  WIDEST = MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_BLANKS /* of what may be left of a gap */
+  LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */
+  GREEK = 0x370, LAST_ARMENIAN = 0x58F, /* such as the three here, Cyrillic between them */
+  WIDEST = MOST_OF_GAP + (MOST_OF_GAP + 1) * MOST_BLANKS /* of what may be left of a gap */
 };
 
 static int is_of_script(uint32_t letter, uint32_t mark) {
@@ -1212,57 +1247,109 @@ static int is_of_script(uint32_t letter, uint32_t mark) {
   return letter >> 7 == mark >> 7 || (script & 1 && letter >> 16 == mark >> 16 && script == edges_up_to(RVL_SCRIPTS, letter));
 }
 
-/* What is shown of a text, and how it ends: the last code point and how often it stands there, and how many separators. */
+/* A word in which letters are dropped behind two like them (0e), unless it is short or a code: letters wait until that is known. */
+typedef struct {
+  uint32_t held[LONGEST_CODE];
+  uint32_t count, last, alike; /* of those that wait; and of what was shown of a longer word */
+  int is_drawn, is_code;
+} word;
+
+/* What is shown of a text, and how it ends: a word, or how many separators. */
 typedef struct {
   uint32_t *chars;
-  uint32_t limit, count, last, alike, blanks;
+  uint32_t limit, count, blanks;
+  word word;
 } shown;
 
-/* Add a code point unless it repeats those before it too often (0e). */
-APART void show(shown *text, uint32_t code) {
-  const int is_blank = is_separator(code);
-  text->alike = code == text->last ? text->alike + 1 : 1;
-  text->last = code;
-  if (!is_blank && text->alike > MOST_ALIKE) return;
-  text->blanks = is_blank ? text->blanks + 1 : 0;
-  if (text->blanks <= MOST_BLANKS && text->count < text->limit) text->chars[text->count++] = code;
+static void append(shown *text, uint32_t code) {
+  if (text->count < text->limit) text->chars[text->count++] = code;
 }
 
-/* What waits in a gap until it is known how many rows of signs are in it: from the first sign of a row on, and from the second row on. */
+/* Add a letter of a long word unless it repeats those before it too often. */
+static void append_once(shown *text, uint32_t code) {
+  text->word.alike = code == text->word.last ? text->word.alike + 1 : 1;
+  text->word.last = code;
+  if (text->word.alike <= MOST_ALIKE || is_decimal(code)) append(text, code);
+}
+
+/* Add a letter or digit. */
+APART void show_letter(shown *text, uint32_t code) {
+  word *now = &text->word;
+  uint32_t n;
+  text->blanks = 0;
+  now->is_code = (!now->count || now->is_code) && (is_decimal(code) || is_a(RVL_CAPITALS, code));
+  if (!now->is_drawn && now->count < (now->is_code ? LONGEST_CODE : LONGEST_SHORT)) {
+    now->held[now->count++] = code;
+    return;
+  }
+  if (!now->is_drawn)
+    for (now->is_drawn = 1, n = 0; n < now->count; n++) append_once(text, now->held[n]);
+  append_once(text, code);
+}
+
+/* End a word. */
+APART void end_word(shown *text) {
+  static const word none;
+  uint32_t n;
+  for (n = 0; n < text->word.count && !text->word.is_drawn; n++) append(text, text->word.held[n]);
+  text->word = none;
+}
+
+/* Add a separator or sign; of many separators the first ones are left. */
+APART void show_gap(shown *text, uint32_t code) {
+  end_word(text);
+  text->blanks = is_separator(code) ? text->blanks + 1 : 0;
+  if (text->blanks <= MOST_BLANKS) append(text, code);
+}
+
+/* What waits in a gap, from its first sign on, until it is known how many signs are in it. Of too many in a row the first is left. */
 typedef struct {
-  uint32_t codes[(MOST_SIGNS - 1) * (MOST_SIGNS + MOST_BLANKS)];
-  uint32_t count, rows, signs, start, blanks; /* signs: of the last row, which starts there; blanks: behind it */
+  uint32_t codes[MOST_SIGNS + WIDEST];
+  uint32_t count, signs, start, row, blanks; /* signs: that are left; row: of the last row, which starts there; blanks: behind it */
+  int is_full; /* whether no more signs are shown */
 } waiting;
 
-/* Show what waits, or only its separators. */
-static void show_waiting(shown *text, waiting *gap, int with_signs) {
-  uint32_t n;
-  for (n = 0; n < gap->count; n++)
-    if (with_signs || is_separator(gap->codes[n])) show(text, gap->codes[n]);
+/* End a row of signs: once there are too many signs, those of the first row are left, and all separators. */
+static void end_row(shown *text, waiting *gap) {
+  uint32_t n, rows = 1;
+  gap->row = 0;
+  if (gap->signs <= MOST_OF_GAP || gap->is_full) return;
+  for (n = 0; n < gap->count; n++) {
+    rows += (uint32_t)is_separator(gap->codes[n]);
+    if (rows == 1 || is_separator(gap->codes[n])) show_gap(text, gap->codes[n]);
+  }
   gap->count = 0;
+  gap->is_full = 1;
 }
 
-/* Add a sign: of too many in a row the first is left, and of too many rows in a gap the first. */
-static void add_sign(shown *text, waiting *gap, uint32_t code) {
-  if (!gap->signs++) {
-    if (++gap->rows > MOST_SIGNS) show_waiting(text, gap, 0);
-    gap->start = gap->count;
-  }
+static void add_sign(waiting *gap, uint32_t code) {
+  if (gap->is_full) return;
+  if (!gap->row++) gap->start = gap->count;
   gap->blanks = 0;
-  if (gap->rows > MOST_SIGNS) return;
-  if (gap->signs <= MOST_SIGNS)
+  if (gap->row <= MOST_SIGNS) {
     gap->codes[gap->count++] = code;
-  else
+    gap->signs++;
+  } else if (gap->row == MOST_SIGNS + 1) {
     gap->count = gap->start + 1;
+    gap->signs -= MOST_SIGNS - 1;
+  }
 }
 
 static void add_separator(shown *text, waiting *gap, uint32_t code) {
-  gap->signs = 0;
-  if (gap->rows == 1) show_waiting(text, gap, 1);
-  if (!gap->count)
-    show(text, code);
+  end_row(text, gap);
+  if (!gap->signs || gap->is_full)
+    show_gap(text, code);
   else if (gap->blanks++ < MOST_BLANKS)
     gap->codes[gap->count++] = code;
+}
+
+/* End a gap. */
+APART void end_gap(shown *text, waiting *gap) {
+  uint32_t n;
+  end_row(text, gap);
+  for (n = 0; n < gap->count; n++) show_gap(text, gap->codes[n]);
+  gap->count = gap->signs = 0;
+  gap->is_full = 0;
 }
 
 /* What is shown, and what stands before the next code point: a letter and how many marks of it. */
@@ -1283,11 +1370,10 @@ static void show_next(display *to, uint32_t code) {
   if (is_separator(code)) {
     add_separator(&to->text, &to->gap, code);
   } else if (is_sign(code)) {
-    add_sign(&to->text, &to->gap, code);
+    add_sign(&to->gap, code);
   } else {
-    show_waiting(&to->text, &to->gap, 1);
-    to->gap.rows = to->gap.signs = 0;
-    show(&to->text, code);
+    end_gap(&to->text, &to->gap);
+    show_letter(&to->text, code);
   }
 }
 
@@ -1312,12 +1398,13 @@ APART uint32_t read_shown(reader *source, line *held, uint32_t *chars, uint32_t 
       take_back(held);
     else if (is_direction(code))
       turn(held, code);
-    else if (!(flags_of(code) & RVL_IGNORED))
+    else if (!(flags_of(code) & RVL_IGNORED) && !is_a(RVL_OPTIONAL, code))
       hold(held, code);
     if (held->count == HELD_IN_LINE) pass_on(&to, held, HELD_IN_LINE / 2);
   }
   pass_on(&to, held, held->count);
-  show_waiting(&to.text, &to.gap, 1);
+  end_gap(&to.text, &to.gap);
+  end_word(&to.text);
   return to.text.count;
 }
 
@@ -1338,11 +1425,12 @@ APART uint32_t gap_kind(const uint32_t *chars, uint32_t count, uint32_t start, u
 /* Join single letters with gaps between them, where there are enough, and write them from `kept` on. Returns where they end, and makes `kept`
  * the place behind what was written. */
 static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, uint32_t *kept) {
-  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_a(RVL_DIGITS, chars[start]), inside = 0, end = start + 1, place, kind;
+  uint32_t counts[2 * WIDEST + 2] = {0}, letters = !is_decimal(chars[start]), inside = 0, end = start + 1, place, kind;
+  shown joined = {.chars = chars, .limit = count, .count = *kept};
   int is_spread;
   while ((kind = gap_kind(chars, count, end, &place)) && place < count && stands_alone(chars, count, place)) {
     counts[kind]++;
-    letters += !is_a(RVL_DIGITS, chars[place]);
+    letters += !is_decimal(chars[place]);
     end = place + 1;
   }
   for (place = start + 1; place < end; place++) {
@@ -1351,9 +1439,14 @@ static uint32_t join_singles(uint32_t *chars, uint32_t count, uint32_t start, ui
   }
   is_spread = letters >= LEAST_SPREAD && counts[inside] >= LEAST_GAPS;
   for (place = start; place < end; place++) {
-    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) chars[(*kept)++] = ' ';
-    chars[(*kept)++] = is_spread && is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place];
+    if (is_spread && place > start && gap_kind(chars, count, place, &place) != inside) show_gap(&joined, ' ');
+    if (!is_spread)
+      append(&joined, chars[place]);
+    else
+      show_letter(&joined, is_regional(chars[place]) ? chars[place] - RVL_REGIONAL_FIRST + 'A' : chars[place]);
   }
+  end_word(&joined);
+  *kept = joined.count;
   return end;
 }
 
@@ -1376,10 +1469,50 @@ static uint32_t close_gaps(uint32_t *chars, uint32_t count) {
   return left;
 }
 
+/* How many letters of a word tell of a script, with `weight` less for each that tells of Latin or another one; `none` for words without a letter of the
+ * script. `end` is where the word ends. */
+APART int own_letters(const uint32_t *chars, uint32_t count, uint32_t start, const uint16_t *script, uint32_t twins, uint32_t *end, int weight,
+                      int none) {
+  int found = 0;
+  uint32_t n, any = 0;
+  for (*end = start; *end < count && !in_gap(chars[*end]); ++*end) {
+    const uint32_t code = chars[*end];
+    const int is_own = in_range(code, script[0], script[1]);
+    any |= (uint32_t)is_own;
+    found -= !is_own && in_range(code, GREEK, LAST_ARMENIAN) ? weight : 0;
+    if (!is_own && !is_letter(code)) continue;
+    for (n = twins; n < twins + script[3] && code != (is_own ? rvl_twins_own[n] : rvl_twins_latin[n]); n++) continue;
+    if (n == twins + script[3]) found += is_own ? 1 : -weight;
+  }
+  return any ? found : none;
+}
+
+/* Rule 0g: Latin letters in words of other scripts become the letters that they are written for. */
+APART void use_own_letters(uint32_t *chars, uint32_t count) {
+  const uint16_t *script;
+  uint32_t twins = 0, start, end, n;
+  for (script = rvl_twin_scripts; script < rvl_twin_scripts + COUNT_OF(rvl_twin_scripts); twins += script[2], script += 4) {
+    int found = 0;
+    for (n = 0; n < count && !in_range(chars[n], script[0], script[1]); n++) continue;
+    for (start = n < count ? 0 : count; start < count; start = end + 1) found += own_letters(chars, count, start, script, twins, &end, 2, 0);
+    for (start = 0; start < count && found >= LEAST_OWN; start = end + 1) {
+      if (own_letters(chars, count, start, script, twins, &end, 1, -1) < 0) continue;
+      for (; start < end; start++)
+        for (n = twins; n < twins + script[2]; n++)
+          if (chars[start] == rvl_twins_latin[n]) {
+            chars[start] = rvl_twins_own[n];
+            break;
+          }
+    }
+  }
+}
+
 /* Rule 0: read a text into `chars`, which has room for `limit` code points; returns how many there are. `held` is room to work in. */
 APART uint32_t condense(reader source, line *held, uint32_t *chars, uint32_t limit) {
   source.composes = source.condenses = 1;
-  return close_gaps(chars, read_shown(&source, held, chars, limit));
+  limit = close_gaps(chars, read_shown(&source, held, chars, limit));
+  use_own_letters(chars, limit);
+  return limit;
 }
 /* The normal form of a text (rule 2), the words that it is cut into (rules 3 to 5), and both for the texts of a training. */
 
@@ -1513,7 +1646,7 @@ static uint32_t separator_rank(const passage *text, uint32_t place) {
   return (rank << BITS | code) + 1;
 }
 
-/* Rules 2d and 2e: join spread words, and drop letters behind two like them. */
+/* Rule 2d: join spread words. Version 2 of the contract also drops letters behind two like them (2e). */
 static uint32_t join_spread(passage *text, uint32_t count) {
   uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
   for (place = 1; place + 5 < count; place++) {
@@ -1524,7 +1657,7 @@ static uint32_t join_spread(passage *text, uint32_t count) {
   }
   for (place = 0; place < count; place++) {
     const uint32_t code = text->chars[place], flags = text->flags[place];
-    const int repeats = place > 1 && (flags & RVL_LETTER) && code == first && code == second;
+    const int repeats = text->contract == 2 && place > 1 && (flags & RVL_LETTER) && code == first && code == second;
     int dropped = 0;
     if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
       /* What is left of the place may be overwritten already. */
@@ -1698,12 +1831,12 @@ enum {
 enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
 
 /* TILE: words that are multiplied with the same weights at once. AT_ONCE: those of a text whose rows are kept, unless a block reads their
- * neighbours. UNPACKED: times PACK, outputs of a layer with 4 bits that are unpacked at once. Microcontrollers are short of memory: with RVL_SMALL, few are, there are no embeddings, and nothing can be taught. Its answers are
+ * neighbours. Microcontrollers are short of memory: with RVL_SMALL, few are, there are no embeddings, and nothing can be taught. Its answers are
  * the same bits. RVL_WINDOWS: how many windows of a text are read; with fewer than the contract says, longer texts are cut. */
 #ifdef RVL_SMALL
-enum { TILE = 2, AT_ONCE = TILE, UNPACKED = 0, EMBEDS = 0 };
+enum { TILE = 2, AT_ONCE = TILE, EMBEDS = 0 };
 #else
-enum { TILE = 4, AT_ONCE = 4096, UNPACKED = 4, EMBEDS = 1 };
+enum { TILE = 4, AT_ONCE = 4096, EMBEDS = 1 };
 #endif
 #ifndef RVL_WINDOWS
 #define RVL_WINDOWS 32
@@ -1771,7 +1904,6 @@ struct rvl {
   int16_t *inputs;    /* [TILE][width]: what layers read, */
   int32_t *sums;      /* [TILE][width]: add up; free until there is a window, and when its logits are there */
   float *values;      /* [TILE][width]: and write */
-  int8_t *unpacked;   /* UNPACKED * PACK outputs of a layer with 4 bits */
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
   uint32_t *condensed; /* [rvl_read_limit], from version 3 of the contract on: what is read of a text */
@@ -1918,28 +2050,32 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
   return top.number / (float)limit;
 }
 
-/* Sums of products of 8-bit weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is
- * inlined, and their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two
- * inputs of each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. */
-typedef void dot(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
+/* Sums of products of weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is inlined, and
+ * their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of each output
+ * side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low digits hold the
+ * first half of the outputs, the high ones the second, both 8 too large: `finish` takes that away. */
+typedef void dot(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
 
-#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, INPUTS, MADD, STORE)                                       \
-  attribute INLINE void name(const int8_t *w, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, \
-                             int step, int vectors, int words) {                                                                \
-    SUM s[8];                                                                                                                   \
-    WEIGHT row[4];                                                                                                              \
-    int n, v, word;                                                                                                             \
-    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                          \
-    for (n = 0; n < stride; n += 2) {                                                                                           \
-      for (v = 0; v < vectors; v++)                                                                                             \
-        row[v] = WEIGHTS(w + (size_t)((first + v * OUTS) / PACK) * block + (first + v * OUTS) % PACK * 2 + n * PACK);           \
-      for (word = 0; word < words; word++) {                                                                                    \
-        const INPUT two = INPUTS(x + word * x_step + n);                                                                        \
-        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], two);                         \
-      }                                                                                                                         \
-    }                                                                                                                           \
-    for (word = 0; word < words; word++)                                                                                        \
-      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, DIGITS, INPUTS, MADD, STORE)                                \
+  attribute INLINE void name(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride,      \
+                             int32_t *sums, int step, int vectors, int words) {                                                  \
+    SUM s[8];                                                                                                                    \
+    WEIGHT row[4];                                                                                                               \
+    int n, v, word;                                                                                                              \
+    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                           \
+    for (n = 0; n < stride; n += 2) {                                                                                            \
+      for (v = 0; v < vectors; v++) {                                                                                            \
+        const int out = first + v * OUTS;                                                                                        \
+        const uint8_t *two = w + (size_t)(out / PACK) * block + n * (PACK * bits / 8);                                           \
+        row[v] = bits == 4 ? DIGITS(two + out % (PACK / 2) * 2, out % PACK >= PACK / 2) : WEIGHTS(two + out % PACK * 2);         \
+      }                                                                                                                          \
+      for (word = 0; word < words; word++) {                                                                                     \
+        const INPUT both = INPUTS(x + word * x_step + n);                                                                        \
+        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], both);                         \
+      }                                                                                                                          \
+    }                                                                                                                            \
+    for (word = 0; word < words; word++)                                                                                         \
+      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                 \
   }
 
 #if defined(__GNUC__)
@@ -1952,13 +2088,16 @@ INLINE int32_t two_of(const int16_t *integers) {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86_WEIGHTS_128(w) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
+#define X86_WIDE_128(w) _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(w)), _mm_setzero_si128())
+#define X86_DIGITS_128(w, high) ((high) ? _mm_srli_epi16(X86_WIDE_128(w), 4) : _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15)))
 #define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
 #define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
-DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_DIGITS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
+#define WASM_DIGITS(w, high) ((high) ? wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4) : wasm_v128_and(wasm_u16x8_load8x8(w), wasm_i16x8_splat(15)))
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, WASM_DIGITS, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
 #elif defined(RVL_NEON)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -1971,48 +2110,52 @@ INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
   vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
   vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
 }
-#define NEON_WEIGHTS(w) vmovl_s8(vld1_s8(w))
+#define NEON_WEIGHTS(w) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
+#define NEON_DIGITS(w, high) \
+  vreinterpretq_s16_u16((high) ? vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4) : vandq_u16(vmovl_u8(vld1_u8(w)), vdupq_n_u16(15)))
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_INPUTS, neon_madd, neon_store)
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_DIGITS, NEON_INPUTS, neon_madd, neon_store)
 #else
 typedef struct { int32_t n[4]; } four;
+typedef struct { int16_t n[8]; } eight;
 static const four NO_SUMS = {{0, 0, 0, 0}};
-INLINE four plain_madd(four sum, const int8_t *w, const int16_t *x) {
+INLINE eight plain_weights(const uint8_t *w, int bits, int high) {
+  eight found;
   int n;
-  for (n = 0; n < 4; n++) sum.n[n] += (int32_t)w[2 * n] * x[0] + (int32_t)w[2 * n + 1] * x[1];
+  for (n = 0; n < 8; n++) found.n[n] = bits == 8 ? (int8_t)w[n] : high ? w[n] >> 4 : w[n] & 15;
+  return found;
+}
+INLINE four plain_madd(four sum, eight w, const int16_t *x) {
+  int n;
+  for (n = 0; n < 4; n++) sum.n[n] += (int32_t)w.n[2 * n] * x[0] + (int32_t)w.n[2 * n + 1] * x[1];
   return sum;
 }
 #define PLAIN_AT(place) (place)
+#define PLAIN_WEIGHTS(w) plain_weights(w, 8, 0)
+#define PLAIN_DIGITS(w, high) plain_weights(w, 4, high)
 #define PLAIN_STORE(to, sum) (*(four *)(void *)(to) = (sum))
-DOT(dot_plain, , four, const int8_t *, const int16_t *, 4, NO_SUMS, PLAIN_AT, PLAIN_AT, plain_madd, PLAIN_STORE)
+DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_DIGITS, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define X86_WEIGHTS_256(w) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_WIDE_256(w) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_LOW_256(w) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
+#define X86_HIGH_256(w) _mm256_srli_epi16(X86_WIDE_256(w), 4)
+#define X86_DIGITS_256(w, high) ((high) ? X86_HIGH_256(w) : X86_LOW_256(w))
 #define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
 #define X86_STORE_256(to, sum) _mm256_storeu_si256((__m256i *)(to), sum)
-DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_DIGITS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
 #define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define X86_WEIGHTS_512(w) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(w)))
+#define X86_DIGITS_512(w, high) _mm512_inserti64x4(_mm512_castsi256_si512(X86_LOW_256(w)), X86_HIGH_256(w), 1)
 #define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
 #define X86_STORE_512(to, sum) _mm512_storeu_si512(to, sum)
-DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_DIGITS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
 #endif
-
-/* 8-bit weights of 4-bit ones: of each LANES weights, the low digits hold the first half, the high digits the second, 8 too large both. */
-INLINE void unpack(const uint8_t *restrict packed, size_t count, int8_t *restrict weights) {
-  const int half = LANES / 2;
-  size_t place;
-  int n;
-  for (place = 0; place < count; place += LANES, weights += LANES, packed += half)
-    for (n = 0; n < half; n++) {
-      weights[n] = (int8_t)((packed[n] & 15) - 8);
-      weights[n + half] = (int8_t)((packed[n] >> 4) - 8);
-    }
-}
 
 INLINE void activate(int kind, float *values, int count) {
   int n;
@@ -2022,53 +2165,59 @@ INLINE void activate(int kind, float *values, int count) {
     for (n = 0; n < count; n++) values[n] = tanh_of(values[n]);
 }
 
-/* Rows of `values` from those of `sums`. */
+/* Rows of `values` from those of `sums`, less what 4-bit weights are too large. */
 INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
   const int width = engine->width, outputs = layer->outputs;
   const float *restrict scale = layer->scales, *restrict bias = layer->bias;
-  int out, word;
+  int out, word, n;
   for (word = 0; word < words; word++) {
     const int32_t *restrict sums = engine->sums + word * width;
     float *restrict values = engine->values + word * width;
-    for (out = 0; out < outputs; out++) values[out] = (float)sums[out] * (scale[out] * scales[word]) + bias[out];
+    int32_t over = 0;
+    for (n = 0; layer->bits == 4 && n < layer->stride; n++) over += 8 * engine->inputs[word * width + n];
+    for (out = 0; out < outputs; out++) values[out] = (float)(sums[out] - over) * (scale[out] * scales[word]) + bias[out];
     activate(activation, values, outputs);
   }
 }
 
-#ifndef RVL_SMALL
 /* A dense layer for up to TILE words, from rows of `inputs`, with their scales, to rows of `values`. A vector has `outs` outputs. */
-INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
+#ifndef RVL_SMALL
+INLINE void multiply(rvl *engine, const dense_layer *layer, int bits, int words, dot *sum, int outs) {
   const int stride = layer->stride, width = engine->width, all = (layer->outputs + PACK - 1) / PACK * PACK;
-  const size_t block = (size_t)stride * PACK;
-  int out, count, word;
-  for (out = 0; out < all; out += count) {
-    const int8_t *w = (const int8_t *)layer->weights + (size_t)(out / PACK) * block;
-    const int several = words > 2 ? 2 : 4, first = out % PACK;
-    count = out + several * outs <= all ? several * outs : outs;
-    if (layer->bits == 4) {
-      if (!first) unpack(layer->weights + (size_t)(out / PACK) * block / 2, (size_t)((count + PACK - 1) / PACK) * block, engine->unpacked);
-      w = engine->unpacked;
-    }
-    if (count == outs)
-      for (word = 0; word < words; word++) sum(w, block, first, engine->inputs + word * width, 0, stride, engine->sums + word * width + out, 0, 1, 1);
-    else if (words == 1)
-      sum(w, block, first, engine->inputs, 0, stride, engine->sums + out, 0, 4, 1);
+  const size_t block = (size_t)stride * PACK * (size_t)bits / 8;
+  const int several = words > 2 ? 2 : 4, at_once = several * outs;
+  int out, word;
+  for (out = 0; out + at_once <= all; out += at_once) {
+    const uint8_t *w = layer->weights + (size_t)(out / PACK) * block;
+    const int first = at_once % PACK ? out % PACK : 0;
+    int32_t *sums = engine->sums + out;
+    if (words == 1)
+      sum(w, bits, block, first, engine->inputs, 0, stride, sums, 0, 4, 1);
     else if (words == 2)
-      sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 4, 2);
+      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 4, 2);
     else
-      sum(w, block, first, engine->inputs, width, stride, engine->sums + out, width, 2, 4);
+      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 2, 4);
   }
+  for (; out < all; out += outs)
+    for (word = 0; word < words; word++)
+      sum(layer->weights + (size_t)(out / PACK) * block, bits, block, out % PACK, engine->inputs + word * width, 0, stride,
+          engine->sums + word * width + out, 0, 1, 1);
+}
+
+INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
+  if (layer->bits == 4)
+    multiply(engine, layer, 4, words, sum, outs);
+  else
+    multiply(engine, layer, 8, words, sum, outs);
   finish(engine, layer, scales, words, activation);
 }
 
 #else
-/* Sums of products of 4-bit weights as they are packed, for PACK outputs and one word. Two bytes hold two inputs of one output in their low
- * digits, and of the one that is PACK / 2 further on in their high ones. What is too large for 32 bits on the way is not in the end. */
+/* The same, word by word. Of 4-bit weights, two bytes hold two inputs of one output in their low digits, and of the one that is PACK / 2
+ * further on in their high ones. What is too large for 32 bits on the way is not in the end. */
 FAST_APART void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32_t *sums) {
   const int16_t *const end = x + stride, *next_x;
-  uint32_t all = 0;
   int out;
-  for (next_x = x; next_x < end; next_x++) all += (uint32_t)*next_x;
   for (out = 0; out < PACK / 2; out++) {
     const uint8_t *two = w + 2 * out;
     uint32_t both = 0, high = 0, input;
@@ -2080,12 +2229,11 @@ FAST_APART void dot_packed(const uint8_t *w, const int16_t *x, int stride, int32
       both += two[1] * input;
       high += (two[1] >> 4) * input;
     }
-    sums[out] = (int32_t)(both - 16 * high - 8 * all);
-    sums[out + PACK / 2] = (int32_t)(high - 8 * all);
+    sums[out] = (int32_t)(both - 16 * high);
+    sums[out + PACK / 2] = (int32_t)high;
   }
 }
 
-/* A dense layer, word by word. */
 static void dense_plain(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
   const size_t block = (size_t)layer->stride * PACK * (size_t)layer->bits / 8;
   int out, word, n;
@@ -2097,7 +2245,7 @@ static void dense_plain(rvl *engine, const dense_layer *layer, const float *scal
       if (layer->bits == 4)
         dot_packed(w, x, layer->stride, sums);
       else
-        for (n = 0; n < PACK; n += 4) dot_plain((const int8_t *)w, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
+        for (n = 0; n < PACK; n += 4) dot_plain(w, 8, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
     }
   finish(engine, layer, scales, words, activation);
 }
@@ -2159,6 +2307,13 @@ INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
       for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
+INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict vector, uint32_t size) {
+  int32_t sum = 0;
+  uint32_t n;
+  for (n = 0; n < size; n++) sum += row[n] * vector[n];
+  return sum;
+}
+
 /* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
  * one are written to `edge`. */
 INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
@@ -2213,6 +2368,9 @@ INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   }                                                                                                                                 \
   attribute static void mix_##suffix(float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]) { \
     mix_body(mixed, w, count, rows, scales);                                                                                        \
+  }                                                                                                                                 \
+  attribute FAST_APART int32_t product_##suffix(const int8_t *row, const int16_t *vector, uint32_t size) {                          \
+    return product_body(row, vector, size);                                                                                         \
   }                                                                                                                                 \
   attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
 
@@ -2596,11 +2754,13 @@ static void meaning_logits(rvl *engine, uint32_t count) {
 }
 /* How far a text is read, and the windows that a long one is cut into: the contract's "Long texts", 1. */
 
-uint32_t rvl_read_limit(const rvl *engine) {
-  const uint32_t most = engine->settings[MAX_CHARS], windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
-  if (engine->settings[CONTRACT] == 1) return most;
+static uint32_t read_limit(uint32_t contract, uint32_t most) {
+  const uint32_t windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
+  if (contract == 1) return most;
   return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
 }
+
+uint32_t rvl_read_limit(const rvl *engine) { return read_limit(engine->settings[CONTRACT], engine->settings[MAX_CHARS]); }
 
 /* A text as an answer reads it: condensed, from version 3 of the contract on. */
 APART reader read_by_contract(rvl *engine, reader source) {
@@ -2632,6 +2792,11 @@ size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *
 size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most) {
   ONE_THREAD(engine);
   return write_read(engine, read_all(engine, 0, text, bytes), out, most);
+}
+
+size_t rvl_condense_by(const rvl_rules *rules, const uint32_t *codes, size_t count, uint32_t *out) {
+  line held;
+  return condense(read_text(codes, 0, count, MOST_GIVEN), &held, out, read_limit(rules->contract, rules->max_chars));
 }
 
 /* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
@@ -3028,8 +3193,13 @@ uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *s
   for (n = words * length; n < engine->settings[MAX_WORDS] * length; n++) slots[n] = 0;
   return words;
 }
-/* Explanations: how much each part of a text speaks for a label. */
+/* Explanations: how much each part of a text speaks for a label. Answering a long text without each of its words would take too long: spans
+ * of many words come first, and then, again and again, those within the span that counts most. */
 
+enum {
+  ANSWERED = 1 << 18, /* code points that are answered again, at most */
+  SPLIT = 4           /* spans that one is divided into */
+};
 enum { NO_SCRIPT, JOINING, SPACED }; /* then the flags of unspaced scripts, which are larger */
 
 /* How a code point is cut; marks and invisible ones belong to the character before them. */
@@ -3047,22 +3217,21 @@ typedef struct {
   uint32_t units, script;
 } run;
 
-/* The run that begins at `start` or behind the separators there; 0 at the end. `begins`: where character number `unit` of it does. */
-APART int next_run(const given *text, run *found, uint32_t unit, size_t *begins) {
+/* The run of at most `most` characters that begins at `start` or behind the separators there; 0 at the end. */
+APART int next_run(const given *text, run *found, uint32_t most) {
   size_t place = found->start, behind = place;
   uint32_t script = JOINING, units = 0;
   for (; place < text->end; place = behind) {
     const uint32_t here = part_script(code_at(text, &behind));
-    const int joins = here == JOINING || script == JOINING;
-    if (units && (here == NO_SCRIPT || (here != script && !joins))) break;
+    const int joins = units && (here == JOINING || script == JOINING);
+    if (units && (here == NO_SCRIPT || (!joins && (here != script || units == most)))) break;
     if (here == NO_SCRIPT) {
       found->start = behind;
       continue;
     }
-    if (!(units && joins) && units++ == unit) *begins = place;
+    units += !joins;
     if (here != JOINING) script = here;
   }
-  if (units <= unit) *begins = place;
   found->end = place;
   found->units = units;
   found->script = script == JOINING ? SPACED : script;
@@ -3075,6 +3244,32 @@ static uint32_t parts_of(const run *found, int cuts_words) {
   return found->script == SPACED && !cuts_words ? 1 : (found->units + most - 1) / most;
 }
 
+/* A part of a text, and which one it is of its run. Before it, from `gap` on, there are separators alone. */
+typedef struct {
+  run whole;
+  uint32_t number, parts;
+  size_t gap, start, end;
+} part;
+
+/* Go on to the next part, or, from one of zeros, to the first; 0 behind the last. */
+static int advance(const given *text, part *at, int cuts_words) {
+  run own;
+  if (at->number == at->parts) {
+    at->gap = at->end = at->whole.start = at->whole.end;
+    if (!next_run(text, &at->whole, 0xFFFFFFFFu)) return 0;
+    at->parts = parts_of(&at->whole, cuts_words);
+    at->number = 0;
+    at->end = at->whole.start;
+  } else {
+    at->gap = at->end;
+  }
+  own.start = at->start = at->end;
+  next_run(text, &own, (uint32_t)((uint64_t)(at->number + 1) * at->whole.units / at->parts - (uint64_t)at->number * at->whole.units / at->parts));
+  at->end = own.end;
+  at->number++;
+  return 1;
+}
+
 /* The logarithm of a label's probability, of a text without what is cut from it; of the most probable label where there is none. */
 APART double log_of_label(rvl *engine, reader source, int32_t *label) {
   uint32_t n;
@@ -3085,34 +3280,84 @@ APART double log_of_label(rvl *engine, reader source, int32_t *label) {
   return log_of(above_zero(engine->values[*label]));
 }
 
-/* Explain the first code points of a text. Short texts close where a part is cut from them, with the separators around it. */
+/* What is explained: a label and the logarithm of its probability. Words are cut where there are few. */
+typedef struct {
+  int32_t label;
+  double all;
+  int cuts_words;
+} question;
+
+/* Weigh a span. Short texts close where it is cut from them, with the separators around it, which begin at `gap`. */
+static void weigh(rvl *engine, reader source, question asked, size_t gap, rvl_span *span) {
+  given *text = &source.text;
+  size_t behind = span->end;
+  text->cut = text->closes ? gap : span->start;
+  text->cut_end = span->end;
+  while (text->closes && behind < text->end && is_separator(code_at(text, &behind))) text->cut_end = behind;
+  span->weight = asked.all - log_of_label(engine, source, &asked.label);
+}
+
+/* Divide the parts between two places into up to `count` spans of as many each, and weigh them; returns how many there are. */
+APART uint32_t divide(rvl *engine, reader source, question asked, size_t start, size_t end, uint32_t count, rvl_span *spans) {
+  const part none = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  part at = none;
+  uint32_t parts = 0, n = 0, found = 0;
+  size_t gap = 0;
+  while (advance(&source.text, &at, asked.cuts_words)) parts += at.start >= start && at.end <= end;
+  if (count > parts) count = parts;
+  for (at = none; found < count && advance(&source.text, &at, asked.cuts_words);) {
+    if (at.start < start) continue;
+    if (n++ == (uint64_t)found * parts / count) {
+      spans[found].start = (uint32_t)at.start;
+      gap = at.gap;
+    }
+    if (n < (uint64_t)(found + 1) * parts / count) continue;
+    spans[found].end = (uint32_t)at.end;
+    weigh(engine, source, asked, gap, spans + found++);
+  }
+  return found;
+}
+
+static double size_of(double weight) { return weight < 0.0 ? -weight : weight; }
+
+/* The span of several parts that counts most; `found` where there is none. */
+static size_t heaviest(const given *text, int cuts_words, const rvl_span *spans, size_t found) {
+  part at = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  size_t n = 0, best = found;
+  while (advance(text, &at, cuts_words)) {
+    while (at.start >= spans[n].end) n++;
+    if (at.end < spans[n].end && (best == found || size_of(spans[n].weight) > size_of(spans[best].weight))) best = n;
+  }
+  return best;
+}
+
+/* Explain the first code points of a text, with `most` spans at most. */
 APART size_t explain(rvl *engine, reader source, int32_t label, rvl_span *spans, size_t most) {
   const uint32_t limit = rvl_read_limit(engine);
   given *text = &source.text;
-  size_t found = 0, whole = 0, count = 0, end = 0, behind, gap, unused;
-  uint32_t n;
-  double all;
-  run each;
+  size_t count = 0, end = 0, found, answers, best;
+  part at = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  question asked = {label, 0.0, 0};
+  rvl_span within[SPLIT];
+  uint32_t parts = 0, n;
   for (; count < limit && end < text->end; count++) code_at(text, &end);
   text->end = end;
   text->left = count;
   text->closes = count <= engine->settings[MAX_CHARS];
-  all = log_of_label(engine, source, &label);
-  for (each.start = 0; next_run(text, &each, 0, &unused); each.start = each.end) whole += parts_of(&each, 0);
-  for (each.start = gap = 0; next_run(text, &each, 0, &unused); each.start = gap = each.end) {
-    const uint32_t parts = parts_of(&each, whole <= 2);
-    for (n = 0; n < parts; n++, found++) {
-      run again = each;
-      if (found >= most) continue;
-      next_run(text, &again, (uint32_t)((uint64_t)n * each.units / parts), &text->cut);
-      again.start = each.start;
-      next_run(text, &again, (uint32_t)((uint64_t)(n + 1) * each.units / parts), &text->cut_end);
-      spans[found].start = (uint32_t)text->cut;
-      spans[found].end = (uint32_t)text->cut_end;
-      if (text->closes && !n) text->cut = gap;
-      for (behind = text->cut_end; text->closes && behind < text->end && is_separator(code_at(text, &behind));) text->cut_end = behind;
-      spans[found].weight = all - log_of_label(engine, source, &label);
-    }
+  asked.all = log_of_label(engine, source, &asked.label);
+  if (!count || !most) return 0;
+  if (most > ANSWERED / count) most = ANSWERED / count;
+  while (advance(text, &at, 0)) parts++;
+  asked.cuts_words = parts <= 2;
+  for (parts = 0, at.whole.end = 0; advance(text, &at, asked.cuts_words);) parts++;
+  answers = found = divide(engine, source, asked, 0, end, parts <= most ? parts : most < SPLIT ? 1 : (uint32_t)most / SPLIT, spans);
+  for (; answers + SPLIT <= most; answers += n) {
+    best = heaviest(text, asked.cuts_words, spans, found);
+    if (best == found) break;
+    n = divide(engine, source, asked, spans[best].start, spans[best].end, SPLIT, within);
+    for (end = found; --end > best;) spans[end + n - 1] = spans[end];
+    for (end = 0; end < n; end++) spans[best + end] = within[end];
+    found += n - 1;
   }
   return found;
 }
@@ -3183,7 +3428,7 @@ typedef struct {
   uint32_t sections;
   uint8_t *block;
   size_t used;
-  int width, unpacked; /* of the space for one text: what the largest layer so far needs, and the largest one with 4 bits */
+  int width; /* of the space for one text: what the largest layer so far needs */
   int problem;
 } loader;
 
@@ -3335,7 +3580,6 @@ APART uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t
   layer->weights = bytes + ALIGN + 2 * (size_t)numbers;
   if (!adds_rows) widen(file, inputs);
   widen(file, outputs);
-  if (layer->bits == 4 && !adds_rows && layer->stride * UNPACKED * PACK > file->unpacked) file->unpacked = layer->stride * UNPACKED * PACK;
   return outputs;
 }
 
@@ -3479,7 +3723,6 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
   if (set[CONTRACT] > 2) engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
   engine->sums = take(file, sums + width, sizeof(int32_t));
   engine->values = engine->sums ? (float *)(void *)(engine->sums + sums) : 0;
-  engine->unpacked = take(file, (uint64_t)file->unpacked, 1);
   engine->answers = take(file, set[LABELS], sizeof(float));
   engine->totals = take(file, rvl_dimension(engine) > set[LABELS] ? rvl_dimension(engine) : set[LABELS], sizeof(double));
   engine->inputs = take(file, width, sizeof(int16_t));
@@ -3605,11 +3848,14 @@ struct taught_texts {
   size_t room, used;                 /* bytes of strings */
   int8_t *name_vectors, *vectors;    /* [names][dimension], [most][dimension] */
   float *name_inverses, *inverses;   /* 1 / their length, or 0 */
-  float *reaches;                    /* of a text, the length of OWN of its vector and its label's mean; of a name, that of the label's sum */
-  float *dots;                       /* with the text to answer; of a name, the sum over its label */
+  float *reaches;                    /* 1 / the length, of a text, of OWN of its vector and its label's mean; of a name, of the label's sum */
+  float *dots;                       /* with the text to answer; of a name, with its label's mean */
   uint8_t *agrees;                   /* of a text, whether the file gives it the taught label by itself: there the file speaks */
   uint32_t *links;                   /* of a text, the row of its label; of a name, IS_NAME and the number of the label */
   float *vector, *sum;
+  int16_t *rounded;                  /* the vector that rows are compared with, as integers; one is `unit` */
+  float unit;
+  uint32_t *places;                  /* of the rows' strings */
   char *strings;                     /* of the rows, in their order, a zero behind each */
 };
 
@@ -3632,11 +3878,7 @@ static void move_down(void *to, const void *from, size_t count) {
   while (count--) *target++ = *source++;
 }
 
-static const char *string_of(const taught_texts *memory, uint32_t row) {
-  const char *string = memory->strings;
-  while (row--) string = next_string(string);
-  return string;
-}
+static const char *string_of(const taught_texts *memory, uint32_t row) { return memory->strings + memory->places[row]; }
 
 /* --- Vectors --- */
 
@@ -3677,11 +3919,15 @@ APART float keep_name(rvl *engine, const char *label, int8_t *kept) {
   return keep_vector(engine->memory, size, kept);
 }
 
-static double closeness(const int8_t *kept, float inverse, const float *vector, uint32_t size) {
-  float sum = 0.0f;
-  uint32_t n;
-  for (n = 0; n < size; n++) sum += (float)kept[n] * vector[n];
-  return (double)(sum * inverse);
+/* Take a vector to compare rows with. Sums of products stay below 2^31. */
+static void round_vector(taught_texts *memory, const float *vector, uint32_t size) {
+  const uint32_t most = 0x7FFFFFFFu / (128 * size);
+  memory->unit = to_integers(vector, (int)size, (int)size, most < LARGEST ? (int)most : LARGEST, memory->rounded);
+}
+
+FAST_APART double closeness(const rvl *engine, const int8_t *kept, float inverse) {
+  const taught_texts *memory = engine->memory;
+  return (double)((float)CALL(product, engine, kept, memory->rounded, rvl_dimension(engine)) * (memory->unit * inverse));
 }
 
 /* Measure again what depends on all texts of a label. */
@@ -3695,12 +3941,13 @@ APART void measure(const rvl *engine, uint32_t name) {
     for (n = 0; (row == name || memory->links[row] == name) && n < size; n++)
       memory->sum[n] += (float)memory->vectors[(size_t)row * size + n] * memory->inverses[row];
   for (n = 0; n < size; n++) square += (double)memory->sum[n] * memory->sum[n];
-  memory->reaches[name] = (float)(square > LEAST ? sqrt_of(square) : 1.0);
+  memory->reaches[name] = (float)(square > LEAST ? 1.0 / sqrt_of(square) : 1.0);
+  round_vector(memory, memory->sum, size);
   for (row = name + 1; row < memory->rows; row++)
     if (memory->links[row] == name) {
-      const double shared = closeness(memory->vectors + (size_t)row * size, memory->inverses[row], memory->sum, size) / memory->reaches[name];
+      const double shared = closeness(engine, memory->vectors + (size_t)row * size, memory->inverses[row]) * memory->reaches[name];
       const double reach = OWN * OWN + 2.0 * OWN * shared + 1.0;
-      memory->reaches[row] = (float)(reach > LEAST ? sqrt_of(reach) : 1.0);
+      memory->reaches[row] = (float)(reach > LEAST ? 1.0 / sqrt_of(reach) : 1.0);
     }
 }
 
@@ -3730,6 +3977,8 @@ APART size_t lay_out(const rvl *engine, uint32_t texts, void *block, taught_text
   memory->agrees = take(&file, rows, 1);
   memory->vector = take(&file, size, sizeof(float));
   memory->sum = take(&file, size, sizeof(float));
+  memory->rounded = take(&file, size, sizeof(int16_t));
+  memory->places = take(&file, rows, sizeof(uint32_t));
   memory->room = texts * (size_t)TEXT_BYTES + 2 * MOST_BYTES;
   memory->strings = take(&file, memory->room, 1);
   memory->most = (uint32_t)rows;
@@ -3771,16 +4020,16 @@ int rvl_memory_open(rvl *engine, void *block, size_t bytes) {
 
 /* The first row with a string, of a text or of a name; `rows` where there is none. */
 APART uint32_t find_row(const taught_texts *memory, const char *string, int is_name) {
-  const char *other = memory->strings;
   uint32_t row;
-  for (row = 0; row < memory->rows; row++, other = next_string(other))
-    if ((memory->links[row] >= IS_NAME) == is_name && same_string(string, other)) break;
+  for (row = 0; row < memory->rows; row++)
+    if ((memory->links[row] >= IS_NAME) == is_name && same_string(string, string_of(memory, row))) break;
   return row;
 }
 
 static void append_row(taught_texts *memory, const char *string, uint32_t link) {
   const size_t size = length_of(string) + 1;
   move_down(memory->strings + memory->used, string, size);
+  memory->places[memory->rows] = (uint32_t)memory->used;
   memory->used += size;
   memory->links[memory->rows++] = link;
 }
@@ -3791,8 +4040,9 @@ APART void remove_row(const rvl *engine, uint32_t row) {
   char *string = (char *)string_of(memory, row);
   const char *rest = next_string(string);
   const uint32_t link = memory->links[row], is_new = link >= IS_NAME && (link & ~IS_NAME) >= engine->settings[LABELS];
+  const uint32_t length = (uint32_t)(rest - string);
   uint32_t other;
-  memory->used -= (size_t)(rest - string);
+  memory->used -= length;
   move_down(string, rest, memory->used - (size_t)(string - memory->strings));
   move_down(memory->vectors + row * size, memory->vectors + (row + 1) * size, behind * size);
   move_down(memory->inverses + row, memory->inverses + row + 1, behind * sizeof(float));
@@ -3800,6 +4050,7 @@ APART void remove_row(const rvl *engine, uint32_t row) {
   move_down(memory->agrees + row, memory->agrees + row + 1, behind);
   move_down(memory->links + row, memory->links + row + 1, behind * sizeof(uint32_t));
   memory->rows--;
+  for (other = row; other < memory->rows; other++) memory->places[other] = memory->places[other + 1] - length;
   for (other = 0; other < memory->rows; other++) /* rows behind it moved, and labels behind a new one have another number */
     if (memory->links[other] < IS_NAME ? memory->links[other] > row : is_new && memory->links[other] > link) memory->links[other]--;
 }
@@ -3835,6 +4086,9 @@ static int is_teachable(const char *label) {
   return size < MOST_BYTES && is_label(bytes, (uint32_t)size + 1);
 }
 
+/* A text as it is kept, which was condensed before. */
+static reader kept_text(const rvl *engine, const char *text) { return read_text(0, text, length_of(text), rvl_read_limit(engine)); }
+
 /* Whether the file answers a text with a label by itself. */
 static int answers_with(rvl *engine, reader source, uint32_t label) {
   uint32_t best;
@@ -3857,18 +4111,18 @@ APART int add_text(rvl *engine, const char *text, const char *label, int anyway)
   if (memory->rows - (uint32_t)is_old + !is_named >= memory->most ||
       memory->used + (is_old ? 0 : length) + (is_named ? 0 : length_of(label) + 1) > memory->room)
     return RVL_FULL;
-  embed(engine, read_all(engine, 0, text, length - 1), memory->vector);
+  embed(engine, kept_text(engine, text), memory->vector);
   if (!anyway && keep_vector(memory, size, (int8_t *)memory->sum) <= 0.0f) return RVL_NO_TEXT;
   if (is_old) forget_row(engine, old);
   name = find_row(memory, label, 1);
   if (name == memory->rows) {
     append_row(memory, label, IS_NAME | number_of(engine, label));
     memory->inverses[name] = keep_name(engine, label, memory->vectors + (size_t)name * size);
-    embed(engine, read_all(engine, 0, text, length - 1), memory->vector);
+    embed(engine, kept_text(engine, text), memory->vector);
   }
   kept = memory->vectors + (size_t)memory->rows * size;
   memory->inverses[memory->rows] = keep_vector(memory, size, kept);
-  memory->agrees[memory->rows] = (uint8_t)answers_with(engine, read_all(engine, 0, text, length - 1), memory->links[name] & ~IS_NAME);
+  memory->agrees[memory->rows] = (uint8_t)answers_with(engine, kept_text(engine, text), memory->links[name] & ~IS_NAME);
   append_row(memory, text, name);
   memory->texts++;
   if (!anyway) measure(engine, name);
@@ -3891,20 +4145,28 @@ APART int cut_text_to_keep(rvl *engine, reader source, char *text) {
   return count > 0;
 }
 
+/* Callers may give texts and labels that lie in the memory: they are copied before anything in it moves. */
 static int teach(rvl *engine, const uint32_t *codes, const char *bytes, size_t count, const char *label) {
-  char text[MOST_BYTES + 1];
+  char text[MOST_BYTES + 1], name[MOST_BYTES];
   ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
   if (!is_teachable(label)) return RVL_LABEL;
-  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, label, 0) : RVL_NO_TEXT;
+  move_down(name, label, length_of(label) + 1);
+  return cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? add_text(engine, text, name, 0) : RVL_NO_TEXT;
 }
 
+/* A text is given as it is kept, or as it was taught. */
 static int forget(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
   char text[MOST_BYTES + 1];
   uint32_t row;
   ONE_THREAD(engine);
   if (!engine->memory) return RVL_NO_MEMORY;
-  row = cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text) ? find_row(engine->memory, text, 0) : engine->memory->rows;
+  cut_text_to_keep(engine, read_text(codes, bytes, count, rvl_read_limit(engine)), text);
+  row = find_row(engine->memory, text, 0);
+  if (row == engine->memory->rows) {
+    cut_text_to_keep(engine, read_all(engine, codes, bytes, count), text);
+    row = find_row(engine->memory, text, 0);
+  }
   if (row == engine->memory->rows) return RVL_NOT_TAUGHT;
   forget_row(engine, row);
   return RVL_OK;
@@ -3939,15 +4201,18 @@ static const char *new_label(const rvl *engine, uint32_t label) {
 /* --- Answers --- */
 
 /* Compare a text with all that was taught; before it is answered, which needs the same space. */
-static void compare(rvl *engine, reader source) {
+FAST_APART void compare(rvl *engine, reader source) {
   taught_texts *memory = engine->memory;
   const uint32_t size = rvl_dimension(engine);
   uint32_t row;
   embed(engine, source, memory->vector);
+  round_vector(memory, memory->vector, size);
   for (row = 0; row < memory->rows; row++) {
-    memory->dots[row] = (float)closeness(memory->vectors + (size_t)row * size, memory->inverses[row], memory->vector, size);
+    memory->dots[row] = (float)closeness(engine, memory->vectors + (size_t)row * size, memory->inverses[row]);
     if (memory->links[row] < IS_NAME) memory->dots[memory->links[row]] += memory->dots[row];
   }
+  for (row = 0; row < memory->rows; row++)
+    if (memory->links[row] >= IS_NAME) memory->dots[row] *= memory->reaches[row];
 }
 
 /* How near the names of the file's labels are to that text. */
@@ -3957,7 +4222,7 @@ static double nearness(const rvl *engine) {
   double sum = 0.0;
   uint32_t name;
   for (name = 0; name < memory->names; name++)
-    sum += exp_of(NEARNESS * closeness(memory->name_vectors + (size_t)name * size, memory->name_inverses[name], memory->vector, size));
+    sum += exp_of(NEARNESS * closeness(engine, memory->name_vectors + (size_t)name * size, memory->name_inverses[name]));
   return memory->names ? log_of(sum / memory->names) / NEARNESS : UNNAMED;
 }
 
@@ -3972,7 +4237,7 @@ static int32_t speaking_row(const rvl *engine, const float *probabilities, doubl
     const uint32_t name = memory->links[row];
     double close;
     if (name >= IS_NAME || memory->inverses[row] <= 0.0f) continue;
-    close = memory->dots[row] > SAME ? 1.0 + memory->dots[row] : (OWN * memory->dots[row] + memory->dots[name] / memory->reaches[name]) / memory->reaches[row];
+    close = memory->dots[row] > SAME ? 1.0 + memory->dots[row] : (OWN * memory->dots[row] + memory->dots[name]) * memory->reaches[row];
     if (close <= closest) continue;
     closest = close;
     found = (int32_t)row;
@@ -4014,11 +4279,18 @@ static void write32(uint8_t *bytes, uint32_t value) {
   for (n = 0; n < 4; n++) bytes[n] = (uint8_t)(value >> 8 * n);
 }
 
+/* Write a string with its zero; returns the place behind it. */
+static size_t copy_string(uint8_t *bytes, size_t place, const char *string) {
+  do bytes[place++] = (uint8_t)*string;
+  while (*string++);
+  return place;
+}
+
 size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
   ONE_THREAD(engine);
   uint8_t *bytes = out;
   const char *text, *label;
-  size_t size = MEMORY_HEADER, place, n;
+  size_t size = MEMORY_HEADER, place;
   uint32_t number;
   uint64_t sum;
   if (!engine->memory) return 0;
@@ -4030,8 +4302,8 @@ size_t rvl_memory_save(const rvl *engine, void *out, size_t most) {
   write32(bytes + 12, (uint32_t)size);
   write32(bytes + 16, engine->memory->texts);
   for (place = MEMORY_HEADER, number = 0; (text = rvl_taught_text(engine, number, &label)); number++) {
-    for (n = 0; n <= length_of(text); n++) bytes[place++] = (uint8_t)text[n];
-    for (n = 0; n <= length_of(label); n++) bytes[place++] = (uint8_t)label[n];
+    place = copy_string(bytes, place, text);
+    place = copy_string(bytes, place, label);
   }
   sum = checksum(bytes, (uint32_t)size);
   write32(bytes + CHECKSUM, (uint32_t)sum);

@@ -11,8 +11,8 @@
  *     puts(answer.label < 0 ? "none of these" : rvl_label(engine, (uint32_t)answer.label));
  *     free(block), free(file);                                   4. nothing to close: the engine was all in its block
  *
- * Compile with `cc -O3 -ffp-contract=off program.c retvec_lite.c`, C99 or later. Without -ffp-contract=off, answers differ in the last bits on
- * some machines. C++ compiles this header, but retvec_lite.c as C: `cc -O3 -ffp-contract=off -c retvec_lite.c`.
+ * Compile with `cc program.c retvec_lite.c`, C99 or later: GCC and Clang need no flag to be fast, and to answer the same bits everywhere. Give other
+ * compilers, and builds with RVL_SMALL, -ffp-contract=off. C++ compiles this header, but retvec_lite.c as C: `cc -c retvec_lite.c`.
  *
  *     -DRVL_DEBUG          two threads in one engine at the same time end the program, with a message (GCC and Clang)
  *     -DRVL_FREESTANDING   no C library: brings memcpy and memset
@@ -125,12 +125,14 @@ RVL_API size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rv
  * rvl_embed never ask it. It keeps the texts themselves, which are the user's.
  *
  * rvl_memory_size: how large a block of so many texts is; 0 where a file cannot be taught. About 40 bytes are counted for each text with its
- * share of labels, and no more than 10,000 texts. rvl_memory_open: start an empty memory in a block, in place of the one before. */
+ * share of labels, and no more than 10,000 texts: a memory holds 10,016 texts and labels together at most. rvl_memory_open: start an empty one
+ * in a block, in place of the one before. */
 RVL_API size_t rvl_memory_size(const rvl *engine, uint32_t texts);
 RVL_API int rvl_memory_open(rvl *engine, void *block, size_t bytes);
 
-/* Teach that a text has a label, which is copied, in place of what it was taught before; or forget a text, as if it had never been taught. Of a
- * text, what rvl_condense returns is kept, up to 256 bytes of UTF-8. When either fails, the memory stays as it was. */
+/* Teach that a text has a label, in place of what it was taught before; or forget a text, given so or as rvl_taught_text lists it, as if it had
+ * never been taught. Text and label are copied, and may be what the engine returned. Of a text, what rvl_condense returns is kept, up to 256
+ * bytes of UTF-8. When either fails, the memory stays as it was. */
 RVL_API int rvl_teach(rvl *engine, const uint32_t *codes, size_t count, const char *label);
 RVL_API int rvl_teach_utf8(rvl *engine, const char *text, size_t bytes, const char *label);
 RVL_API int rvl_forget(rvl *engine, const uint32_t *codes, size_t count);
@@ -148,8 +150,9 @@ RVL_API int32_t rvl_speaker(const rvl *engine);
 RVL_API size_t rvl_memory_save(const rvl *engine, void *out, size_t most);
 RVL_API int rvl_memory_load(rvl *engine, const void *data, size_t size);
 
-/* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns
- * how many there are, at most as many as code points; the first `most` are written. Spans of UTF-8 count the bytes of the text. */
+/* Which words of a text as it was given speak for a label (-1: the most probable one), of the code points up to the read limit. Returns how
+ * many spans are written, at most `most`. A text of more words, or of more than about 200, is first divided into longer spans, and words are
+ * looked for in those that count most. Spans of UTF-8 count the bytes of the text. */
 RVL_API size_t rvl_explain(rvl *engine, const uint32_t *codes, size_t count, int32_t label, rvl_span *spans, size_t most);
 RVL_API size_t rvl_explain_utf8(rvl *engine, const char *text, size_t bytes, int32_t label, rvl_span *spans, size_t most);
 
@@ -174,12 +177,16 @@ RVL_API uint32_t rvl_slot_length(const rvl *engine);
 RVL_API uint32_t rvl_word_dimension(const rvl *engine);
 RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *slots, float *embeddings);
 
-/* How a training reads texts: it has no file yet. */
+/* How texts are read without a file: by a training, or for a classifier of another format. */
 typedef struct {
   uint32_t contract;     /* its version: 1, or 2 or 3 with the normal form */
   uint32_t letters_only; /* 1: words with technical signs and all that is no letter are left out */
   uint32_t max_chars;    /* code points of a text that are read */
 } rvl_rules;
+
+/* What is read of a text by version 3 of the contract, as rvl_condense says. `out` has room for 32 times max_chars. Returns how many code points
+ * were written. */
+RVL_API size_t rvl_condense_by(const rvl_rules *rules, const uint32_t *codes, size_t count, uint32_t *out);
 
 /* Bring texts, condensed or composed before, into their normal form: runs of characters that no separator divides, each with one 0 behind
  * it. Text number i ends before code point ends[i], as for rvl_many, and its normal form before chars_ends[i]. `chars` has room for all code

@@ -83,7 +83,7 @@ def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
     keeps = _keeps(group, table, length)
     text = mb.add(x=_look_up(table.base, kind), y=mb.mul(x=own, y=keeps), name="read_text")
     text = _compacted(text, _look_up(table.kept, group), length)
-    text = _joined(text, length)
+    text = _joined(text, length, drops_repeats=config.contract_version == 2)
     classes = mb.floor(x=mb.mul(x=text, y=_float(1 / CLASS)))
     codes = mb.sub(x=text, y=mb.mul(x=classes, y=_float(CLASS)))
     return Characters(mb.cast(x=codes, dtype="int32", name="codes"), mb.cast(x=classes, dtype="int32", name="classes"))
@@ -161,12 +161,11 @@ def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     return mb.cast(x=mb.less(x=replaced, y=_float(0.5)), dtype="fp32", name="keeps")
 
 
-def _joined(text: Var, length: int) -> Var:
-    """Apply rules 2d and 2e, and give letters, digits, signs and symbols the class 1."""
+def _joined(text: Var, length: int, drops_repeats: bool) -> Var:
+    """Apply rule 2d, and in version 2 rule 2e, and give letters, digits, signs and symbols the class 1."""
     whole, text = text, mb.minimum(x=text, y=_float(SIGN * CLASS), name="signs_as_one")
-    before, two_before = (_shifted(text, -distance, length) for distance in (1, 2))
     letter = mb.less(x=text, y=_float(0), name="is_letter")
-    like_two_before = mb.equal(x=text, y=two_before)
+    like_two_before = mb.equal(x=text, y=_shifted(text, -2, length))
     letters = mb.cast(x=letter, dtype="fp32")
     sign = mb.cast(x=mb.equal(x=text, y=_float(SIGN * CLASS)), dtype="fp32", name="is_sign")
     symbol = mb.greater_equal(x=whole, y=_float(SIGN * CLASS + FIRST_SYMBOL), name="is_symbol")
@@ -187,9 +186,12 @@ def _joined(text: Var, length: int) -> Var:
     separator = mb.reduce_max(x=number, axes=[1], keep_dims=True, name="separator_in_words")
     is_separator = mb.equal(x=mb.add(x=text, y=_float(1)), y=separator)
     joins = mb.mul(x=between, y=mb.cast(x=is_separator, dtype="fp32"), name="joins")
-    repeats = mb.logical_and(x=mb.logical_and(x=letter, y=like_two_before), y=mb.equal(x=text, y=before))
     decorates = mb.mul(x=mb.cast(x=symbol, dtype="fp32"), y=by_letters, name="decorates")
-    dropped = mb.add(x=mb.maximum(x=joins, y=decorates), y=mb.cast(x=repeats, dtype="fp32"), name="dropped")
+    dropped = mb.maximum(x=joins, y=decorates, name="dropped")
+    if drops_repeats:
+        like_before = mb.logical_and(x=like_two_before, y=mb.equal(x=text, y=_shifted(text, -1, length)))
+        repeats = mb.cast(x=mb.logical_and(x=letter, y=like_before), dtype="fp32")
+        dropped = mb.add(x=dropped, y=repeats, name="dropped_with_repeats")
     raised = whole
     for is_class, number in ((letters, -1), (digit, DIGIT), (sign, SIGN)):
         raised = mb.add(x=raised, y=mb.mul(x=is_class, y=_float((1 - number) * CLASS)))

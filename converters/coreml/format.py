@@ -43,7 +43,7 @@ from retvec_lite.converters.parity.oracle import (
     require_table,
 )
 from retvec_lite.converters.recipes import RECIPES, Recipe
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, install
 from retvec_lite.json_text import parse_json
 from retvec_lite.manifest import files_of
 from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, letter_table
@@ -140,7 +140,7 @@ class CoreML(Format):
     suffix = ".mlpackage"
     is_folder = True
     runtimes: ClassVar[Mapping[str, str]] = {
-        EVALUATED: 'coremltools, which reads .mlpackages, is not installed (pip install "retvec-lite[coreml]")',
+        EVALUATED: f"coremltools, which reads .mlpackages, is not installed (run {install('.[coreml]')})",
         CORE_ML: "Core ML itself runs on macOS only",
     }
 

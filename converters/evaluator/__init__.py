@@ -81,6 +81,16 @@ class Operation:
         return ((key, item) for key, items in self.inputs.items() for item in items if isinstance(item, Literal))
 
 
+@dataclass(frozen=True)
+class _Step:
+    """An op to be computed: what is known of its arguments, and the names of the other ones; whether its result depends on no input."""
+
+    operation: Operation
+    known: Mapping[str, Any]
+    open: Mapping[str, tuple[str | Literal, ...]]
+    is_constant: bool
+
+
 class Program:
     """The main function of a package.
 
@@ -123,7 +133,7 @@ class Program:
             file.check_all_read()
         self._producers: dict[str, Operation] = {}
         self._constants: dict[str, Any] = {}
-        self._plans: dict[tuple[str, ...], list[Operation]] = {}
+        self._plans: dict[tuple[str, ...], tuple[int, list[_Step]]] = {}
         self._check_order()
         self._check_description()
 
@@ -154,10 +164,10 @@ class Program:
         values: dict[str, Any] = dict(inputs)
         # Infinity is a valid fp16 result; the caller judges what comes of it.
         with np.errstate(all="ignore"):
-            for operation in self._needed(tuple(names)):
-                constant = all(source in self._constants for source in operation.sources)
-                found = self._compute(operation, values)
-                (self._constants if constant else values).update(found)
+            for step in self._needed(tuple(names)):
+                arguments = {key: self._argument(items, values) for key, items in step.open.items()}
+                found = _compute(step.operation, {**step.known, **arguments})
+                (self._constants if step.is_constant else values).update(found)
         return {name: self._known(name, values) for name in names}
 
     def constant(self, name: str) -> Any:
@@ -168,9 +178,10 @@ class Program:
     def _known(self, name: str, values: Mapping[str, Any]) -> Any:
         return self._constants[name] if name in self._constants else values[name]
 
-    def _needed(self, names: tuple[str, ...]) -> list[Operation]:
+    def _needed(self, names: tuple[str, ...]) -> list[_Step]:
         """Return the ops behind some values, in order, but those whose results are known constants."""
-        if names not in self._plans:
+        counted, plan = self._plans.get(names, (-1, []))
+        if counted != len(self._constants):
             reached, waiting = set(), list(names)
             while waiting:
                 name = waiting.pop()
@@ -182,32 +193,36 @@ class Program:
                 if id(operation) not in reached:
                     reached.add(id(operation))
                     waiting.extend(operation.sources)
-            self._plans[names] = [operation for operation in self.operations if id(operation) in reached]
-        plan = [item for item in self._plans[names] if item.outputs[0][0] not in self._constants]
-        self._plans[names] = plan
+            plan = self._steps(operation for operation in self.operations if id(operation) in reached)
+            self._plans[names] = len(self._constants), plan
         return plan
 
-    def _compute(self, operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
-        arguments = {}
-        for key, items in operation.inputs.items():
-            found = [item.value if isinstance(item, Literal) else self._known(item, values) for item in items]
-            arguments[key] = found[0] if len(found) == 1 else found
-        place = f"the op {operation.name!r} ({operation.kind})"
-        if operation.kind == "const":
-            results = (arguments["val"],)
-        else:
-            try:
-                computed = OPS[operation.kind](**arguments)
-            except RetvecLiteError as error:
-                raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {place}).") from error
-            except _MALFORMED as error:
-                raise RetvecLiteError(f"Cannot compute {place}: {reason(error)}.") from error
-            results = computed if isinstance(computed, tuple) else (computed,)
-        if len(results) != len(operation.outputs):
-            raise RetvecLiteError(f"Cannot compute {place}: it declares {len(operation.outputs)} outputs.")
-        for (name, kind), value in zip(operation.outputs, results, strict=True):
-            _check(f"The output {name!r} of {place}", kind, value)
-        return {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+    def _steps(self, operations: Iterable[Operation]) -> list[_Step]:
+        """Return what is to be done for some ops. Most arguments are constants, which are looked up once."""
+        steps, constants = [], set(self._constants)
+        for operation in operations:
+            if operation.outputs[0][0] in self._constants:
+                continue
+            is_constant = constants.issuperset(operation.sources)
+            constants.update(name for name, _ in operation.outputs if is_constant)
+            known = {
+                key: self._argument(items, {})
+                for key, items in operation.inputs.items()
+                if all(isinstance(item, Literal) or item in self._constants for item in items)
+            }
+            steps.append(
+                _Step(
+                    operation,
+                    known,
+                    {key: items for key, items in operation.inputs.items() if key not in known},
+                    is_constant,
+                )
+            )
+        return steps
+
+    def _argument(self, items: Sequence[str | Literal], values: Mapping[str, Any]) -> Any:
+        found = [item.value if isinstance(item, Literal) else self._known(item, values) for item in items]
+        return found[0] if len(found) == 1 else found
 
     def _operation(self, item: Any) -> Operation:
         """Parse one op and check its inputs against the op's parameters."""
@@ -343,12 +358,39 @@ def _immediate(tensor: Any, kind: Type) -> Any:
     return str(values[0])
 
 
+def _compute(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results of an op by their names, of the declared types."""
+    if operation.kind == "const":
+        results = (arguments["val"],)
+    else:
+        try:
+            computed = OPS[operation.kind](**arguments)
+        except RetvecLiteError as error:
+            raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {_place(operation)}).") from error
+        except _MALFORMED as error:
+            raise RetvecLiteError(f"Cannot compute {_place(operation)}: {reason(error)}.") from error
+        results = computed if isinstance(computed, tuple) else (computed,)
+    if len(results) != len(operation.outputs):
+        raise RetvecLiteError(f"Cannot compute {_place(operation)}: it declares {len(operation.outputs)} outputs.")
+    for (name, kind), value in zip(operation.outputs, results, strict=True):
+        if not _is_of(kind, value):
+            _check(f"The output {name!r} of {_place(operation)}", kind, value)
+    return {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+
+
+def _place(operation: Operation) -> str:
+    return f"the op {operation.name!r} ({operation.kind})"
+
+
+def _is_of(kind: Type, value: Any) -> bool:
+    if kind.kind == "tensor" and kind.dtype != "str":
+        return isinstance(value, np.ndarray) and value.dtype == NUMPY_TYPES[kind.dtype] and value.shape == kind.shape
+    return isinstance(value, {"tensor": str, "list": list, "dict": dict}[kind.kind])
+
+
 def _check(what: str, kind: Type, value: Any) -> None:
     """Raise RetvecLiteError when a value does not have its declared type and shape."""
-    if kind.kind == "tensor" and kind.dtype != "str":
-        if isinstance(value, np.ndarray) and value.dtype == NUMPY_TYPES[kind.dtype] and value.shape == kind.shape:
-            return
-    elif isinstance(value, {"tensor": str, "list": list, "dict": dict}[kind.kind]):
+    if _is_of(kind, value):
         return
     found = f"{value.dtype.name} {list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
     raise RetvecLiteError(f"{what} is declared as a {kind} but is {found}.")

@@ -8,7 +8,9 @@ fp16: elementwise arithmetic rounds each result to fp16. Sums over many values (
 fp32 and round once; functions like tanh compute in fp32 and round once.
 """
 
+import functools
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -64,6 +66,23 @@ def _wide(values: Array) -> Array:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
+_widened: dict[int, tuple["weakref.ref[Array]", Array]] = {}
+
+
+def _forget(key: int, widened: dict[int, Any], _: Any) -> None:
+    widened.pop(key, None)
+
+
+def _wide_weight(weight: Array) -> Array:
+    """Return `_wide` of a matrix that every run of a program multiplies with: once, as long as it lives."""
+    reference, wide = _widened.get(id(weight), (None, weight))
+    if reference is None or reference() is not weight:
+        key, wide = id(weight), _wide(weight)
+        # At the end of the interpreter, names of this module are gone.
+        _widened[key] = weakref.ref(weight, functools.partial(_forget, key, _widened)), wide
+    return wide
+
+
 def _binary(function: Callable[[Array, Array], Any], require: Callable[[Array], None] = lambda _: None) -> Op:
     """Return an op of two values of one type, which `require` checks."""
 
@@ -89,9 +108,20 @@ def _gelu(*, x: Array, mode: str) -> Array:
     _require_float(x)
     if mode != "EXACT":
         raise RetvecLiteError(f"The evaluator does not support the mode {mode!r} of gelu.")
+    return _half_gelu()[x.view(np.uint16)] if x.dtype == np.float16 else _exact_gelu(x)
+
+
+def _exact_gelu(x: Array) -> Array:
     values = x.astype(np.float32)
     erf = np.asarray(_ERF((values / math.sqrt(2.0)).astype(np.float64)), np.float64)
     return np.asarray(0.5 * values * (1 + erf)).astype(x.dtype)
+
+
+@functools.cache
+def _half_gelu() -> Array:
+    """Return the result for each fp16 number by its bits: there are fewer of them than a few texts have activations."""
+    with np.errstate(all="ignore"):
+        return _exact_gelu(np.arange(1 << 16, dtype=np.uint16).view(np.float16))
 
 
 def _sigmoid(values: Array) -> Array:
@@ -176,7 +206,7 @@ def _concat(*, values: Any, axis: Any, interleave: Any = False) -> Array:
 
 def _linear(*, x: Array, weight: Array, bias: Array | None = None) -> Array:
     _require_same_type(x, weight, *([] if bias is None else [bias]))
-    product = _wide(x) @ _wide(weight).T
+    product = _wide(x) @ _wide_weight(weight).T
     return np.asarray(product if bias is None else product + _wide(bias)).astype(x.dtype)
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, install
 from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import parse_json
 
@@ -206,7 +206,7 @@ def proto() -> SimpleNamespace:
     """
     package = importlib.util.find_spec("coremltools")
     if package is None or not package.submodule_search_locations:
-        raise RetvecLiteError('The package coremltools is not installed. Run: pip install "retvec-lite[coreml]"')
+        raise RetvecLiteError(f"The package coremltools is not installed. Run {install('.[coreml]')}.")
     folder = Path(package.submodule_search_locations[0]) / "proto"
     spec = importlib.util.spec_from_file_location(
         _PROTO_PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]

@@ -13,7 +13,6 @@ from onnx import numpy_helper
 
 from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.format import PARTS, Contents, OpenArtifact, require_origin
-from retvec_lite.converters.onnx import RUNTIME, is_installed
 from retvec_lite.converters.onnx.graph import OPSET
 from retvec_lite.converters.onnx.session import Session
 from retvec_lite.converters.parity import RuntimeResult
@@ -27,6 +26,7 @@ from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import parse_json
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_NAME
+from retvec_lite.runtime.onnx_file import RUNTIME, is_installed
 
 _CHUNK: Final = 64
 """Texts whose inner values are held at once."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from retvec_lite.converters.format import Draft, Format, OpenArtifact, about, details
-from retvec_lite.converters.onnx import RUNTIME, is_installed
 from retvec_lite.converters.parity.examiner import stage_names
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import format as tflite_format
@@ -21,6 +20,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import RnnHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME
+from retvec_lite.runtime.onnx_file import RUNTIME, is_installed
 
 if TYPE_CHECKING:
     from retvec_lite.converters.onnx.graph import GraphWriter

@@ -155,11 +155,20 @@ class Examiner:
         self.real = Sample.of((repr(text if len(text) <= 60 else text[:57] + "...") for text in texts), rows, config)
         self.staged = self.golden + self.real[:_STAGE_TEXTS]
         self.edges = edge_sample(config)
-        self._exact = Oracle(classifier, classifier.weights)
+        self._oracles: list[Oracle] = []
+        self._exact = self.oracle(classifier.weights)
         self._exact_answers = list(self._exact.table(self.real)) if texts else []
         self._exact_labels = self._chosen(self._exact_answers)
         self._right = None if labels is None else [self._columns(found) for found in labels]
         self.accuracy = None if self._right is None else _share_equal(self._exact_labels, self._right)
+
+    def oracle(self, weights: Mapping[str, Floats], eight_bit: bool = False) -> Oracle:
+        """Return the reference under the weights of a file: one for all files with equal ones, which answers a text once."""
+        for known in self._oracles:
+            if known.computes_with(weights, eight_bit):
+                return known
+        self._oracles.append(Oracle(self.classifier, weights, eight_bit))
+        return self._oracles[-1]
 
     def stages(self, recipe: Recipe) -> StageComparison:
         """Return a fresh comparison for one artifact on one runtime."""

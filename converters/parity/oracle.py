@@ -65,6 +65,10 @@ _SEARCHED: Final = (1e-4, 0.1)
 """Distances from all variants between which an embedding is compared with rarer ones: below, there is no need; above, no tie explains it."""
 
 
+def _same_bits(one: Floats, other: Floats) -> bool:
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
 class Oracle:
     """The reference under one set of weights. It is slow, so every word and text is computed once."""
 
@@ -80,6 +84,14 @@ class Oracle:
         self._known: dict[bytes, Floats] = {}
         self._answers: dict[bytes, Floats] = {}
         self._meanings: dict[bytes, Floats] = {}
+
+    def computes_with(self, weights: Mapping[str, Floats], eight_bit: bool) -> bool:
+        """Return whether these are its weights, bit for bit."""
+        return (
+            eight_bit == self._eight_bit
+            and weights.keys() == self._weights.keys()
+            and all(_same_bits(value, self._weights[name]) for name, value in weights.items())
+        )
 
     def embeddings(self, slots: Ints) -> Floats:
         """Return every right embedding of one text's words, empty slots included: float32 `[variants, max_words, dimension]`.

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, install
 from retvec_lite.runtime.artifact import CLASSIFY
 
 _MISSING: Final = (
     "Reading and writing .tflite files needs the schema in ai-edge-litert, which is not installed: "
-    'run `pip install "retvec-lite[litert]"`.'
+    f"run {install('.[litert]')}."
 )
 
 try:

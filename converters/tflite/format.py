@@ -12,23 +12,20 @@ import functools
 import hashlib
 import io
 import json
-import os
+import weakref
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from retvec_lite.arguments import checked
 from retvec_lite.converters import INPUT, PROBABILITIES
-from retvec_lite.converters.format import About, Contents, Draft, Format, about, details
+from retvec_lite.converters.format import About, Draft, Format, about, details
 from retvec_lite.converters.parity import ArtifactResult
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
 from retvec_lite.converters.tflite.examine import TFLiteFile, age, promises, require_runtimes
-from retvec_lite.converters.tflite.graph import operators, shape_of, signatures_of, sizes
+from retvec_lite.converters.tflite.graph import shape_of, signatures_of
 from retvec_lite.converters.tflite.quantize import quantize
-from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import (
@@ -36,11 +33,8 @@ from retvec_lite.runtime.artifact import (
     LABELS_NAME,
     METADATA_NAME,
     SIGNATURES_KEY,
-    describe_oldest_runtime,
-    read_artifact,
 )
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes, silent_standard_error
-from retvec_lite.runtime.retvec_file import part_sizes
 
 _BUFFER_NAME: Final = "TFLITE_METADATA"
 _IDENTIFIER: Final = b"M001"
@@ -51,17 +45,8 @@ _UNKNOWN_FILE, _TENSOR_AXIS_LABELS = 0, 2
 _FEATURE_PROPERTIES: Final = 1
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
-
-_PARTS: Final = {
-    "encoder": "encoder constants",
-    "embedding": "word embedding",
-    "head": "classifier head",
-    "ngrams": "n-grams",
-    "meaning": "meaning of words",
-    "graph": "graph structure",
-    "metadata": "metadata, labels, config",
-}
-"""Parts of a file's size, as `info` calls them."""
+_converted: list[tuple["weakref.ref[TrainedModel]", bool, bytes]] = []
+"""The classifier that was converted last, whether with embeddings, and its graph: an export to .onnx takes that of the .tflite."""
 
 
 class TFLite(Format):
@@ -112,12 +97,17 @@ def convert(model: TrainedModel, embed: bool = False) -> bytes:
     """Return the classifier's whole graph as a float32 .tflite with all its signatures, without metadata.
 
     Imports TensorFlow. Its notes about the machine and the conversion are kept from standard error; whatever goes wrong is an
-    exception.
+    exception. The same object must have the same weights at the next call.
     """
+    for known, embeds, graph in _converted:
+        if known() is model and embeds == embed:
+            return graph
     with silent_standard_error():
         from retvec_lite.converters.tflite.convert import entries, to_tflite
 
-        return to_tflite(entries(model, embed))
+        graph = to_tflite(entries(model, embed))
+    _converted[:] = [(weakref.ref(model), embed, graph)]
+    return graph
 
 
 def package(graph: bytes, model: TrainedModel, recipe: Recipe, oldest_runtime: Mapping[str, str]) -> bytes:
@@ -249,70 +239,3 @@ def _vector(builder: Any, offsets: Sequence[int]) -> int:
     for offset in reversed(offsets):
         builder.PrependUOffsetTRelative(offset)
     return int(builder.EndVector())
-
-
-@dataclass(frozen=True)
-class Info:
-    """What `info` found: a file's metadata, bytes, signatures, operators and bytes by part. `print(info)` shows tables."""
-
-    facts: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return dict(self.facts)
-
-    def __str__(self) -> str:
-        from retvec_lite.terminal import Table, draw
-
-        facts = self.facts
-        # Early files tell the embedding's name alone.
-        tuned = ", fine-tuned" if facts.get("fine_tuned") else ""
-        about = [
-            *((what, str(facts[what])) for what in ("name", "version") if what in facts),
-            ("recipe", str(facts.get("recipe"))),
-            ("head", str(facts.get("head"))),
-            ("embedding", f"{facts.get('embedding')}{tuned}"),
-            ("oldest runtime", describe_oldest_runtime(facts)),
-            ("created by", str(facts.get("created_by"))),
-            *((f"trained: {name}", str(value)) for name, value in facts.get("trained", {}).items()),
-            ("labels", f"{len(facts['labels'])}: {', '.join(facts['labels'])}"),
-        ]
-        encoder = [(key, json.dumps(value)) for key, value in facts["encoder"].items()]
-        signatures = [(s["name"], s["kind"], str(s["max_chars"]), str(s["max_words"])) for s in facts["signatures"]]
-        parts = [(_PARTS[part], f"{size:,}") for part, size in facts["sizes"].items()]
-        kinds = [(row["name"], str(row["version"]), str(row["count"])) for row in facts["operators"]]
-        lengths = ("code points", "word slots")
-        tables: list[str | Table] = [
-            Table(str(facts["file"]), ("", "value"), about),
-            f"\n{Decision.from_dict(facts.get('decision'))}",
-            Table("Text to words", ("setting", "value"), encoder),
-            Table("Signatures", ("name", "kind", *lengths), signatures, frozenset(lengths)),
-            Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),
-        ]
-        if kinds:  # a .retvec has none
-            tables.append(Table("Operators", ("name", "version", "count"), kinds, frozenset({"version", "count"})))
-        return draw(*tables)
-
-
-@checked
-def info(path: str | os.PathLike[str]) -> Info:
-    """Read what an exported `.tflite` or `.retvec` says about itself and what it holds.
-
-    Args:
-        path: the file, or "language" for the detector in the package.
-
-    Raises:
-        RetvecLiteError: for a file that is damaged or was not exported by retvec-lite.
-
-    Example:
-        >>> import retvec_lite as rl
-        >>> rl.info("classifier-int8.tflite").to_dict()["recipe"]
-        'int8'
-    """
-    artifact = read_artifact(path)
-    if artifact.is_native:
-        data, found = artifact.model, Contents(part_sizes(artifact.model), [], artifact.signatures)
-    else:
-        data, model = artifact.path.read_bytes(), read_model(artifact.model)
-        found = Contents(sizes(data, model), operators(model), artifact.signatures)
-    return Info({"file": str(artifact.path), "bytes": len(data), **artifact.metadata, **found.to_dict()})

@@ -1,7 +1,7 @@
 """Classify Parquet files on a Ray cluster: `python classify_on_ray.py MODEL INPUT OUTPUT [--address auto]`.
 
 INPUT is a file or folder with a column `text`; OUTPUT becomes a folder of Parquet files with `label` and `probability` beside all
-columns. Every machine needs `pip install "retvec-lite[parquet]" "ray[data]"`; the model travels with the function.
+columns. Every machine needs `pip install ".[parquet]" "ray[data]"` in a checkout; the model travels with the function.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Classify Parquet files on a Spark cluster: `spark-submit classify_on_spark.py MODEL INPUT OUTPUT`, or with python.
 
 INPUT is a file or folder with a column `text`; OUTPUT becomes a folder of Parquet files with `label` and `probability` beside all
-columns. Every machine needs `pip install "retvec-lite[parquet]"`; the model travels with the function.
+columns. Every machine needs `pip install ".[parquet]"` in a checkout; the model travels with the function.
 """
 
 import argparse

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from retvec_lite.condensing import without_repeats
 from retvec_lite.contract import SEPARATING, UNSPACED, EncoderConfig, visible_characters
 from retvec_lite.letters import compatibility_forms, lookalikes
 from retvec_lite.model.meaning_file import LONGEST_WORD
@@ -72,13 +73,8 @@ def _pattern(ranges: Ranges, more: str = "") -> str:
 
 @functools.cache
 def _letters() -> str:
-    """Return the letters of rules 2d and 2e, for a character class."""
+    """Return the letters of rule 2d, for a character class."""
     return _pattern(alphabets(_VERSION), "".join(map(chr, lookalikes(_VERSION))))
-
-
-@functools.cache
-def _repeats() -> re.Pattern[str]:
-    return re.compile(rf"([{_letters()}])\1\1+")
 
 
 @functools.cache
@@ -119,12 +115,10 @@ def meaning_words_of(text: str) -> Iterator[str]:
         >>> list(meaning_words_of("Don't w-a-i-t: the Café opens at 20:24!!!"))
         ['don', 't', 'wait', 'the', 'cafe', 'opens', 'at', 'zo', 'za']
     """
-    given = unicodedata.normalize("NFC", text)
+    given = without_repeats(unicodedata.normalize("NFC", text))
     text = given.translate(_FORMS)
     if _REGIONAL.search(given) or _needs_reference(text):
         text = "".join(map(chr, visible_characters([ord(char) for char in given], _ENCODER)))
-    else:
-        text = _repeats().sub(r"\1\1", text)
     return (word for word in text.translate(_FOLDED).split(_SPACE) if 0 < len(word) <= LONGEST_WORD)
 
 

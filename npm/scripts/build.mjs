@@ -33,7 +33,10 @@ writeFileSync(source, marked);
 // Pages find the engine inside a module: packed, it has less than half the bytes. CommonJS is for machines with files.
 const engine = readFileSync(place("../../retvec_lite/web/engine.wasm"));
 writeFileSync(place("../dist/engine.wasm"), engine);
-writeFileSync(place("../dist/engine.wasm.d.ts"), "declare const engine: WebAssembly.Module;\nexport default engine;\n");
+writeFileSync(
+  place("../dist/engine.wasm.d.ts"),
+  'declare const engine: import("./load.js").Engine;\nexport default engine;\n',
+);
 const packed = gzipSync(engine, { level: 9 }).toString("base64");
 writeFileSync(place("../dist/engine_wasm.js"), `export const ENGINE =\n  "${packed}";\n`);
 writeFileSync(

@@ -4,12 +4,10 @@ import { checkString, checkText, checkTexts, isRejecting, placeOf, type PredictO
 import { type Exports, Heap } from "./heap.js";
 import { Memory } from "./memory.js";
 import { type Artifact, artifactOf } from "./retvec_file.js";
-import { type Character, charactersOf, firstCharacters, pointsOf, type Text, windowsOf } from "./text.js";
+import { type Character, charactersOf, firstCharacters, MOST_GIVEN, pointsOf, type Text, windowsOf } from "./text.js";
 
 /** A composed character has at most so many code points in decomposed form. */
 const MOST_DECOMPOSED = 4;
-/** Code points of a text that the engine looks at, where it condenses it. */
-const MOST_GIVEN = 2 ** 19;
 
 /** The label of a text, null if it belongs to none, and the probability of the most probable label. */
 export interface Prediction {

@@ -3,7 +3,8 @@ export { Classifier, type Embedded, type Prediction, type Span } from "./classif
 export { type ErrorCode, RetvecError, type UpdateCode } from "./errors.js";
 export type { PredictOptions } from "./given.js";
 export type { Memory } from "./memory.js";
-export { load, type LoadOptions } from "./load.js";
+export { type Engine, load, type LoadOptions } from "./load.js";
+export type { OnnxClassifier, RunOnnx } from "./onnx.js";
 export type { Artifact, Decision, EncoderConfig } from "./retvec_file.js";
 export type { Source } from "./source.js";
 export type { Text } from "./text.js";

@@ -29,7 +29,7 @@ export type ErrorCode =
 
 /** Why an update is refused: docs/updates.md says what each means. `PLATFORM`: no Ed25519 here. */
 export type UpdateCode =
-  `UPDATE_${"KEY" | "SIGNATURE" | "MANIFEST" | "NAME" | "OLD" | "CONTRACT" | "FILE" | "ANSWERS" | "PLATFORM"}`;
+  `UPDATE_${"KEY" | "SIGNATURE" | "MANIFEST" | "NAME" | "OLD" | "INSTALLED" | "CONTRACT" | "FILE" | "ANSWERS" | "PLATFORM"}`;
 
 /** The one error that users see; its message says what is wrong and how to fix it, and its code does for programs. */
 export class RetvecError extends Error {

@@ -13,6 +13,7 @@ export interface Exports {
   rvl_label(engine: number, label: number): number;
   rvl_read_limit(engine: number): number;
   rvl_condense(engine: number, codes: number, count: number, out: number, most: number): number;
+  rvl_condense_by(rules: number, codes: number, count: number, out: number): number;
   rvl_probabilities(engine: number, codes: number, count: number, probabilities: number): void;
   rvl_classify(engine: number, codes: number, count: number, answers: number, most: number): number;
   rvl_memory_size(engine: number, texts: number): number;

@@ -7,15 +7,16 @@
 import type { Classifier } from "./classifier.js";
 import { ENGINE } from "./engine_wasm.js";
 import { causeOf, RetvecError } from "./errors.js";
-import { type LoadOptions, loadWith } from "./load.js";
+import { type Engine, type LoadOptions, loadWith } from "./load.js";
+import { loadOnnxWith, type OnnxClassifier, type RunOnnx } from "./onnx.js";
 import type { Source } from "./source.js";
 
 export * from "./core.js";
 
-let compiling: Promise<WebAssembly.Module> | undefined;
+let compiling: Promise<Engine> | undefined;
 
 /** Compile the engine of this package, once; after a failure, again. */
-export function insideEngine(): Promise<WebAssembly.Module> {
+export function insideEngine(): Promise<Engine> {
   compiling ??= compile().catch((error: unknown) => {
     compiling = undefined;
     throw error;
@@ -23,7 +24,7 @@ export function insideEngine(): Promise<WebAssembly.Module> {
   return compiling;
 }
 
-async function compile(): Promise<WebAssembly.Module> {
+async function compile(): Promise<Engine> {
   try {
     return await WebAssembly.compile(typeof ENGINE === "string" ? await unpacked(ENGINE) : ENGINE);
   } catch (error) {
@@ -54,4 +55,14 @@ async function unpacked(base64: string): Promise<ArrayBuffer> {
  */
 export async function load(source: Source | PromiseLike<Source>, options: LoadOptions = {}): Promise<Classifier> {
   return loadWith(source, options, insideEngine);
+}
+
+/**
+ * Open the bytes of an exported `.onnx`, for a runtime that the caller brings: `run` takes the input `codepoints`, int32 `[1, max_chars]`, and
+ * returns the output `probabilities`.
+ *
+ * @throws RetvecError for a file that is damaged, of another version or not from retvec-lite.
+ */
+export async function loadOnnx(file: Uint8Array, run: RunOnnx): Promise<OnnxClassifier> {
+  return loadOnnxWith(file, run, await insideEngine());
 }

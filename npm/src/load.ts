@@ -3,19 +3,22 @@ import { causeOf, RetvecError } from "./errors.js";
 import { checkOptions, isA } from "./given.js";
 import type { Exports } from "./heap.js";
 import { isRetvec } from "./retvec_file.js";
-import { find, refuse, type Source } from "./source.js";
+import { find, type Host, refuse, type Source } from "./source.js";
 
 /** Words whose vectors are kept: 300 kB. */
 const WORDS = 384;
 const MOST_WORDS = 65_536;
 
+/** A compiled engine, as the types of the host know it. */
+export type Engine = typeof globalThis extends { WebAssembly: { Module: { prototype: infer Type } } } ? Type : object;
+
 export interface LoadOptions {
   /** What messages call the file. */
   readonly name?: string | undefined;
   /** The engine: `engine.wasm`, its bytes or compiled; several classifiers may share it. */
-  readonly engine?: WebAssembly.Module | BufferSource | undefined;
+  readonly engine?: Engine | ArrayBufferView | ArrayBuffer | undefined;
   /** Gives up, with its reason, once it is aborted. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Host<"AbortSignal"> | undefined;
   /** How many word vectors are kept for words that come again: 384 by default, 0 for none. */
   readonly words?: number | undefined;
 }
@@ -33,7 +36,7 @@ export async function load(source: Source | PromiseLike<Source>, options: LoadOp
 export async function loadWith(
   source: Source | PromiseLike<Source>,
   options: LoadOptions,
-  inside?: () => Promise<WebAssembly.Module>,
+  inside?: () => Promise<Engine>,
 ): Promise<Classifier> {
   const {
     engine,
@@ -77,8 +80,8 @@ function isEngine(value: unknown): boolean {
   return isA(value, "WebAssembly.Module") || isA(value, "ArrayBuffer") || ArrayBuffer.isView(value);
 }
 
-/** Compile and instantiate the engine. */
-async function started(wasm: WebAssembly.Module | BufferSource): Promise<Exports> {
+/** Compile and instantiate the engine. @internal */
+export async function started(wasm: NonNullable<LoadOptions["engine"]>): Promise<Exports> {
   try {
     const module = isA(wasm, "WebAssembly.Module") ? wasm : await WebAssembly.compile(wasm as BufferSource);
     const { exports } = await WebAssembly.instantiate(module as WebAssembly.Module);

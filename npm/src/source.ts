@@ -3,8 +3,12 @@ import { causeOf, RetvecError } from "./errors.js";
 import { isA, shown } from "./given.js";
 import { latin1Of } from "./text.js";
 
+/** A class of the host, as its types know it; projects without types of the web have none. */
+export type Host<Name extends string> =
+  typeof globalThis extends Record<Name, { prototype: infer Type }> ? Type : never;
+
 /** Where an exported file is: its address, its path (Node.js), the answer of a server, or its bytes. */
-export type Source = string | URL | Response | Blob | ArrayBufferLike | ArrayBufferView;
+export type Source = string | Host<"URL"> | Host<"Response"> | Host<"Blob"> | ArrayBufferLike | ArrayBufferView;
 
 /** A file and what messages call it; `type`: as what a server sent it, if one did. */
 export interface Found {
@@ -37,7 +41,7 @@ const LONGEST = 200;
 const NAMELESS = "the answer";
 
 /** @throws RetvecError for what is no source, and for a file that cannot be read. */
-export async function find(given: unknown, signal?: AbortSignal): Promise<Found> {
+export async function find(given: unknown, signal?: Host<"AbortSignal">): Promise<Found> {
   const source = await from(NAMELESS, () => given);
   if (ArrayBuffer.isView(source)) return bytes(source.buffer, source.byteOffset, source.byteLength);
   if (isA(source, "ArrayBuffer") || isA(source, "SharedArrayBuffer")) return bytes(source as ArrayBuffer);

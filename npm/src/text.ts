@@ -58,6 +58,9 @@ export function charactersOf(text: string, composed: boolean): Character[] {
   });
 }
 
+/** Code points of a text that the engine looks at, where it condenses it. */
+export const MOST_GIVEN = 2 ** 19;
+
 /** Cut code points into windows of at most `maxChars` that end at words; one for a text that fits. */
 export function windowsOf(points: readonly number[], maxChars: number): number[][] {
   if (points.length <= maxChars) return [[...points]];

@@ -1,5 +1,6 @@
 /** Check what was downloaded of an update before it takes the place of the installed model: docs/updates.md has the recipe. */
 import { causeOf, RetvecError, type UpdateCode } from "./errors.js";
+import { shown } from "./given.js";
 import { isRecord } from "./retvec_file.js";
 
 /** `manifest.json`: what an export holds, and more, such as the figures of the training. */
@@ -20,6 +21,10 @@ const MANIFEST_VERSION = 1;
 /** The newest version of the contract that this package reads. */
 const CONTRACT_VERSION = 3;
 const LARGEST_VERSION = 2 ** 31 - 1;
+const KEYS = /^[0-9a-f]{64}( [0-9a-f]{64})*$/;
+/** Public keys for which anybody can sign, such as one of zeros: retvec_lite/signing.py says which. */
+const LOW_ORDER =
+  /\b(0[01](00){30}[08]0|26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc[08]5|c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03[7f]a|(e[c-f]|f.)(ff){30}[7f]f)\b/;
 
 /** An update whose signature, name and version are right. Every refusal is a RetvecError with a code that begins with `UPDATE_`. */
 export class Update {
@@ -30,15 +35,16 @@ export class Update {
    *
    * @param manifest the exact bytes of `manifest.json`.
    * @param signature those of `manifest.json.sig`.
-   * @param key the public key, 64 hexadecimal digits.
+   * @param key the public key, 64 hexadecimal digits; of several with spaces between them, any may have signed.
    * @param name of the model: no other one of this key can take its place.
-   * @param installed version of the installed model; the update must be newer.
+   * @param installed version of the installed model, 0 for none; the update must be newer.
    */
   static async verify(manifest: Bytes, signature: Bytes, key: string, name: string, installed = 0): Promise<Update> {
     const signed = copyOf(manifest);
-    if (!/^[0-9a-f]{64}$/i.test(key)) refuse("KEY", "The public key must be 64 hexadecimal digits");
-    const raw = Uint8Array.from(key.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-    if (!(await isSigned(signed, copyOf(signature), raw))) {
+    if (!isWhole(installed) || installed < 0) {
+      refuse("INSTALLED", `The installed version is a whole number, 0 for none, not ${shown(installed)}`);
+    }
+    if (!(await isSigned(signed, copyOf(signature), keysOf(key)))) {
       refuse("SIGNATURE", "The manifest was not signed with this key, or was changed since. Do not use its files");
     }
     const found = read(signed);
@@ -81,11 +87,24 @@ export class Update {
   }
 }
 
-async function isSigned(signed: BufferSource, signature: BufferSource, key: BufferSource): Promise<boolean> {
+/** Return the bytes of public keys. */
+function keysOf(key: unknown): Uint8Array<ArrayBuffer>[] {
+  const digits = typeof key === "string" ? key.toLowerCase().trim().replace(/\s+/g, " ") : "";
+  if (!KEYS.test(digits)) refuse("KEY", "The public key must be 64 hexadecimal digits");
+  if (LOW_ORDER.test(digits)) {
+    refuse("KEY", "Anybody can sign for this public key. Build with the one that retvec-lite make-key wrote");
+  }
+  return digits.split(" ").map((one) => Uint8Array.from(one.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16)));
+}
+
+async function isSigned(signed: BufferSource, signature: BufferSource, keys: BufferSource[]): Promise<boolean> {
   const subtle = platform();
   try {
-    const imported = await subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
-    return await subtle.verify("Ed25519", imported, signature, signed);
+    for (const key of keys) {
+      const imported = await subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
+      if (await subtle.verify("Ed25519", imported, signature, signed)) return true;
+    }
+    return false;
   } catch (error) {
     return refuse("PLATFORM", `Signatures cannot be checked here: ${causeOf(error)}`);
   }

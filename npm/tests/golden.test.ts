@@ -24,7 +24,7 @@ const at = (name: string): URL => new URL(`../../golden/${name}`, import.meta.ur
 const engine = new Uint8Array(readFileSync(new URL("../../retvec_lite/web/engine.wasm", import.meta.url)));
 
 describe.each([
-  ["plain", "engine-int4"],
+  ["plain", "engine-int8"],
   ["rejecting", "engine-int8"],
   ["several", "engine-int8"],
 ])("%s.retvec", (name, key) => {

@@ -48,7 +48,14 @@ it.each(cases)("$name: $code", async (given) => {
 
 it("there are cases of each kind", () => {
   expect(cases.filter(({ code }) => code === null).length).toBeGreaterThan(5);
-  expect(new Set(cases.map(({ code }) => code)).size).toBe(9);
+  expect(new Set(cases.map(({ code }) => code)).size).toBe(10);
+});
+
+it("an installed version that JSON does not have is refused as well", async () => {
+  for (const installed of [Number.NaN, Number.POSITIVE_INFINITY, -0.5, 7n, Symbol("7"), () => 6]) {
+    const refusal = await refusalOf({ ...newer, installed: installed as unknown as number });
+    expect(refusal?.code).toBe("UPDATE_INSTALLED");
+  }
 });
 
 it("bytes may be part of a larger buffer, or a whole one", async () => {

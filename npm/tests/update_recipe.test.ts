@@ -1,15 +1,16 @@
 /** The recipe of docs/updates.md for web pages, with a real model, a server and a cache that are Maps. */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { load, type Source } from "../src/index.js";
+import { load, RetvecError, type Source } from "../src/index.js";
 import { getUpdate, openNewest, rollBack } from "./update_recipe.js";
 
-const engine = vi.hoisted(() => ({ bytes: undefined as Uint8Array<ArrayBuffer> | undefined }));
+const engine = vi.hoisted(() => ({ bytes: undefined as Uint8Array<ArrayBuffer> | undefined, fails: false }));
 engine.bytes = new Uint8Array(readFileSync(new URL("../../retvec_lite/web/engine.wasm", import.meta.url)));
 // The engine inside the package is there after a build only.
 vi.mock("../src/index.js", async () => {
   const core = await import("../src/core.js");
-  return { ...core, load: (source: Source) => core.load(source, { engine: engine.bytes }) };
+  const broken = Uint8Array.of(0, 0x61);
+  return { ...core, load: (source: Source) => core.load(source, { engine: engine.fails ? broken : engine.bytes }) };
 });
 const model = new Uint8Array(readFileSync(new URL("../../golden/plain.retvec", import.meta.url)));
 const other = new Uint8Array(readFileSync(new URL("../../golden/several.retvec", import.meta.url)));
@@ -60,14 +61,14 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** Which model is used now: the two are of different recipes. */
+/** Which model is used now: the two have different heads. */
 async function used(bundled = 1): Promise<unknown> {
   served.set("bundled.retvec", other);
-  return (await openNewest(bundled, "https://example.com/bundled.retvec")).metadata.recipe;
+  return (await openNewest(bundled, "https://example.com/bundled.retvec")).metadata.head;
 }
 
-const UPDATE = "int4";
-const BUNDLED = "int8";
+const UPDATE = "pool";
+const BUNDLED = "linear";
 
 it("an update is used from the next start on, and only a newer one after it", async () => {
   await publish(7);
@@ -116,4 +117,49 @@ it("a version that was rolled back is never taken again", async () => {
   expect(await used()).toBe(BUNDLED);
   await publish(9);
   expect(await getUpdate("https://example.com", 1, key)).toBe(9);
+});
+
+it("what is no fault of the file rolls nothing back", async () => {
+  await publish(7);
+  await getUpdate("https://example.com", 1, key);
+  engine.fails = true; // as where a Content Security Policy forbids WebAssembly
+  await expect(used()).rejects.toBeInstanceOf(RetvecError);
+  engine.fails = false;
+  expect(await used()).toBe(UPDATE);
+});
+
+it("what else lies in the cache is no version, and a version that is no number is an error", async () => {
+  kept.set("/", new Response("else"));
+  kept.set("/engine.wasm", new Response("else"));
+  kept.set("/1e3", new Response("else"));
+  for (const version of [7, 6]) {
+    await publish(version);
+    const got = getUpdate("https://example.com", 1, key);
+    await (version === 7 ? expect(got).resolves.toBe(7) : expect(got).rejects.toMatchObject({ code: "UPDATE_OLD" }));
+  }
+  await publish(9);
+  for (const version of [Number.NaN, undefined, "x", {}]) {
+    const got = getUpdate("https://example.com", version as number, key);
+    await expect(got).rejects.toMatchObject({ code: "UPDATE_INSTALLED" });
+  }
+});
+
+it("no more is read of an answer than it may have", async () => {
+  for (const [name, most] of [
+    ["manifest.json", 4e6],
+    ["manifest.json.sig", 64],
+    ["classifier-int8.retvec", model.length],
+  ] as const) {
+    await publish(7);
+    let given = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (to) => (to.enqueue(new Uint8Array(65_536)), void (given += 65_536)),
+    });
+    const { get } = served;
+    served.get = (asked) =>
+      asked === name ? (endless as unknown as Uint8Array<ArrayBuffer>) : get.call(served, asked);
+    await expect(getUpdate("https://example.com", 1, key)).rejects.toThrow(`${name}: more than ${most} bytes`);
+    expect(given).toBeLessThan(most + 3 * 65_536);
+    expect(kept.size).toBe(0);
+  }
 });

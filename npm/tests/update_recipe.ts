@@ -1,23 +1,21 @@
 // The recipe of docs/updates.md for web pages: copy it into yours.
-import { type Classifier, load, Update } from "../src/index.js";
+import { type Classifier, load, RetvecError, Update } from "../src/index.js";
 
-const KEY = "the 64 digits of update.key.pub";
+const KEY = "the 64 digits of update.key.pub, and those of spare.key.pub";
 const NAME = "router";
 const FILE = "classifier-int8.retvec";
+/** Faults of a file itself. Those of the engine, the memory or the disk may be gone at the next start. */
+const FAULTS = ["RVL_NOT_RETVEC", "RVL_TRUNCATED", "RVL_CHANGED", "RVL_DAMAGED"];
 
 /** Get an update and keep it for the next start. Throws where it must not be used; `UPDATE_OLD` is the usual day. */
 export async function getUpdate(from: string, bundled: number, key = KEY): Promise<number> {
-  const get = async (name: string) => {
-    const answer = await fetch(`${from}/${name}`, { cache: "no-cache" });
-    if (!answer.ok) throw new Error(`${from}/${name}: ${answer.status}`);
-    return new Uint8Array(await answer.arrayBuffer());
-  };
   const cache = await caches.open(NAME);
   const [newest = 0] = await versions(cache);
-  const manifest = await get("manifest.json");
-  const signature = await get("manifest.json.sig");
+  const manifest = await get(`${from}/manifest.json`, 4e6);
+  const signature = await get(`${from}/manifest.json.sig`, 64);
   const update = await Update.verify(manifest, signature, key, NAME, Math.max(bundled, newest));
-  const file = await get(FILE);
+  const listed = update.manifest.files.find(({ file }) => file === FILE);
+  const file = await get(`${from}/${FILE}`, listed?.bytes ?? 0);
   await update.check(FILE, file);
   const classifier = await load(file);
   try {
@@ -29,6 +27,24 @@ export async function getUpdate(from: string, bundled: number, key = KEY): Promi
   return update.manifest.version;
 }
 
+/** Get a file, of which no more is read than it may have. */
+async function get(address: string, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch(address, { cache: "no-cache" });
+  if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const reader = answer.body?.getReader();
+  let size = 0;
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    parts.push(part.value);
+    size += part.value.length;
+    if (size > most) {
+      await reader?.cancel();
+      throw new Error(`${address}: more than ${most} bytes`);
+    }
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
 /** Open the newest model that works; `bundled` is the version that comes with the page, at the address `beside`. */
 export async function openNewest(bundled: number, beside: string): Promise<Classifier> {
   const cache = await caches.open(NAME);
@@ -37,8 +53,8 @@ export async function openNewest(bundled: number, beside: string): Promise<Class
     if (kept) {
       try {
         return await load(kept);
-      } catch {
-        await rollBack(version);
+      } catch (error) {
+        if (error instanceof RetvecError && FAULTS.includes(error.code)) await rollBack(version);
       }
     }
   }
@@ -53,5 +69,6 @@ export async function rollBack(version: number): Promise<void> {
 /** The versions that were ever kept, newest first. */
 async function versions(cache: Cache): Promise<number[]> {
   const kept = await cache.keys();
-  return kept.map(({ url }) => Number(new URL(url).pathname.slice(1))).sort((a, b) => b - a);
+  const paths = kept.map(({ url }) => new URL(url).pathname).filter((path) => /^\/[1-9]\d*$/.test(path));
+  return paths.map((path) => Number(path.slice(1))).sort((a, b) => b - a);
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from retvec_lite.classifier import Classifier
 
-MODEL: Final = "an exported .tflite or .retvec, a trained folder, hf://user/model on the hub, or the name of a ready-made one, such as language"
+MODEL: Final = "an exported .tflite, .retvec or .onnx, a trained folder, hf://user/model on the hub, or the name of a ready-made one, such as language"
 """What `classify` and `evaluate` run."""
 
 

@@ -17,7 +17,7 @@ from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.answers import Explanation, Prediction
 from retvec_lite.scale.classify_files import classify_files
-from retvec_lite.terminal import json_line, one_line, watched, weighted
+from retvec_lite.terminal import counted, json_line, one_line, watched, weighted
 
 UNKNOWN: Final = "unknown"
 """What is printed where a text belongs to none of the labels, and no label reads like that; JSON has null."""
@@ -99,7 +99,7 @@ def _write_file(args: argparse.Namespace) -> int:
     model, inputs, output = (options.pop(name) for name in ("model", "input", "output"))
     done = classify_files(model, inputs, output, **options, progress=True)
     rate = f"{done.rows / done.seconds:,.0f} a second, {done.workers} at a time"
-    print(f"{done.rows:,} texts in {done.output}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
+    print(f"{counted(done.rows, 'text')} in {done.output}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
     _report_skipped(done.left_out)
     return 0
 
@@ -133,7 +133,10 @@ def _run_file(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         seconds = time.perf_counter() - start
     rate = count / seconds if seconds > 0 else 0.0
-    print(f"{count:,} texts in {seconds:.1f} s: {rate:,.0f} a second, {classifier.workers} at a time", file=sys.stderr)
+    print(
+        f"{counted(count, 'text')} in {seconds:.1f} s: {rate:,.0f} a second, {classifier.workers} at a time",
+        file=sys.stderr,
+    )
     _report_skipped(skipped.sentences())
     return 0
 

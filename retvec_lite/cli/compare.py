@@ -5,7 +5,7 @@ import argparse
 from retvec_lite.cli import MODEL, told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.comparing import compare
-from retvec_lite.terminal import json_line
+from retvec_lite.terminal import counted, json_line
 
 
 def declare_compare(parser: argparse.ArgumentParser) -> None:
@@ -30,5 +30,5 @@ def run_compare(args: argparse.Namespace) -> int:
         found = compare(**options, progress=not as_json)
     print(json_line(found.to_dict()) if as_json else found)
     if args.output and not as_json:
-        print(f"\n{len(found.changes):,} texts that are answered differently: {args.output}")
+        print(f"\n{counted(len(found.changes), 'text')} answered differently: {args.output}")
     return 0

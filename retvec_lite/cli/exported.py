@@ -54,14 +54,14 @@ def declare_info(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="an exported .tflite or .retvec, or the name of a ready-made one, such as language",
+        help="an exported .tflite, .retvec or .onnx, or the name of a ready-made one, such as language",
     )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
 def run_info(args: argparse.Namespace) -> int:
     """Print what the file says about itself and what its graph holds."""
-    from retvec_lite.converters.tflite.format import info
+    from retvec_lite.converters.info import info
 
     found = info(args.model)
     print(json_line(found.to_dict()) if args.json else found)

@@ -6,7 +6,7 @@ from retvec_lite.cli import told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.cli.train import run_small_operations_side_by_side
 from retvec_lite.suggesting import suggest
-from retvec_lite.terminal import one_line
+from retvec_lite.terminal import counted, one_line
 
 
 def declare_suggest(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def run_suggest(args: argparse.Namespace) -> int:
     with told_warnings():
         found = suggest(**vars(args), progress=True)
     if args.output:
-        print(f"{len(found):,} texts to label, the most telling first: {args.output}")
+        print(f"{counted(len(found), 'text')} to label, the most telling first: {args.output}")
         return 0
     for each in found:
         guess = f"\t{one_line(each.suggestion)}" if args.classifier else ""

@@ -7,6 +7,7 @@ from retvec_lite.cli import MODEL, load_quietly
 from retvec_lite.cli.options import add_options
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.teaching import Taught
+from retvec_lite.terminal import counted
 
 
 def declare_teach(parser: argparse.ArgumentParser) -> None:
@@ -36,5 +37,5 @@ def run_teach(args: argparse.Namespace) -> int:
     else:
         classifier.teach(args.text, args.label)
     memory.save(args.memory, force=True)
-    print(f"{args.memory}: {len(memory):,} {'text' if len(memory) == 1 else 'texts'}")
+    print(f"{args.memory}: {counted(len(memory), 'text')}")
     return 0

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from retvec_lite.api import train
@@ -58,7 +59,7 @@ def run_train(args: argparse.Namespace) -> int:
     # What was held out is known right after a training alone.
     done = "Written to" if classifier.held_out or classifier.lesson else "Nothing changed in"
     page = "" if classifier.lesson else f" All of it with pictures: {args.out}/report.html."
-    print(f"{done} {args.out}.{page} Export it: retvec-lite export {args.out} --out dist")
+    print(f"{done} {args.out}.{page} Export it: retvec-lite export {shlex.quote(args.out)} --out dist")
     return 0
 
 

@@ -104,13 +104,37 @@ def find_copies(texts: Sequence[str]) -> Groups:
 def copy_groups(
     texts: Sequence[str], labels: Sequence[str], groups: Groups, rows: Sequence[int] | None = None
 ) -> list[CopyGroup]:
-    """Return the groups of two texts or more, by their first text; `rows` are those of the texts in the data they come from."""
+    """Return the groups of two texts or more, see `alike_but_for_labels`; `rows` are those of the texts in the data they come from."""
     rows = rows or range(len(texts))
     return [
         CopyGroup(
             tuple(rows[place] for place in places), texts[places[0]], tuple(sorted({labels[place] for place in places}))
         )
-        for places in places_of_copies(groups)
+        for places in alike_but_for_labels(texts, labels, groups)
+    ]
+
+
+def alike_but_for_labels(texts: Sequence[str], labels: Sequence[str], groups: Groups) -> list[list[int]]:
+    """Return the places of the texts of each group of two or more.
+
+    Where they have several labels, their numbers and symbols may be why: those that have the same ones are a group of their own.
+    """
+    found: list[list[int]] = []
+    for places in places_of_copies(groups):
+        parts = defaultdict[Words, list[int]](list)
+        several = len({labels[place] for place in places}) > 1
+        told = _telling([texts[place] for place in places]) if several else [()] * len(places)
+        for place, telling in zip(places, told, strict=True):
+            parts[telling].append(place)
+        found += [part for part in parts.values() if len(part) > 1]
+    return found
+
+
+def _telling(texts: Sequence[str]) -> list[Words]:
+    """Return the numbers and symbols of each text, sorted."""
+    return [
+        tuple(sorted(word for word in words if _DIGITS.search(word) or unicodedata.category(word[0])[0] == "S"))
+        for words in written_words(texts)
     ]
 
 

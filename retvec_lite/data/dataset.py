@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite
-from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.copies import Groups, find_copies
 from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
-from retvec_lite.data.sources import data_files, label_in_name, names_of_files
-from retvec_lite.data.texts import present, two_columns
+from retvec_lite.data.sources import check_documents, data_files, given_files, label_in_name, names_of_files
+from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 STARTER: Final = "starter"
@@ -28,8 +27,7 @@ STARTER: Final = "starter"
 IN_MEMORY: Final = Path("the given data")
 """What messages call data that came from no file."""
 
-_BLANK: Final = "".join(map(chr, SEPARATORS))
-_BLANK_OR_MARK: Final = f"{_BLANK}\ufeff"
+_BLANK_OR_MARK: Final = f"{BLANK}\ufeff"
 """A byte order mark begins each of the files that were joined."""
 
 
@@ -42,7 +40,7 @@ class Dataset:
         labels: one for each text, without surrounding white space; in multi-label data those of a text, joined by `|`.
         path: where they came from, for messages.
         multi_label: whether a text may have several labels, or none.
-        left_out: sentences about rows that are not here: empty ones, and bad ones that were to be skipped.
+        left_out: sentences about how files were read, and rows that are not here: empty ones, and bad ones that were to be skipped.
         weights: how much each text counts in training; empty where all count the same.
         rows: row of each text in the data that were given, counted from 0, without the header; empty where none was left out.
         descriptions: labels, with texts or without, and what they mean; see `data.descriptions`.
@@ -226,12 +224,12 @@ def read_dataset(
         path: the file; a folder, with all data files in it; a pattern such as "data/*.csv"; or a list of these.
         text_column: column of the texts in a file or table.
         label_column: column of the labels in a file or table.
-        multi_label: a text may have several labels, separated by | (in JSON, Parquet and Python also a list), or none;
+        multi_label: a text may have several labels, separated by |, or as a list (also in a cell: ['a', 'b']), or none;
             --no-multi-label (False): | is part of a label (default: one label, without | where a classifier is trained).
         delimiter: between the cells of a CSV or TSV file, such as ; or tab (default: the one of , ; | and tab that fits the header).
         skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them (default: they are an error).
-        labels_from: what says the label of a text: a column of its file, the name of the file (delivery.csv), or the name of its folder
-            (delivery/march.csv); for the latter two also .txt files, with a text a line.
+        labels_from: what says the label of a text: a column of its file, the name of the file (delivery.csv, or delivery.txt with a text
+            a line), or the name of its folder (delivery/march.csv, or delivery/1.txt, which is one text).
 
     Raises:
         RetvecLiteError: names the file, the line and what is wrong with it.
@@ -245,22 +243,25 @@ def read_dataset(
         (('delivery', 'greeting'), ('1 empty row skipped.',))
     """
     _check_columns(text_column, label_column)
-    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    given = given_files(path)
     has_column, skipped = labels_from == "column", Skipped(skip_bad_rows)
     suffixes = LABELLED if has_column else (*LABELLED, TEXT_SUFFIX)
     parts, before = [], 0
     for file in data_files(given, suffixes, "a labelled file"):
         label = None if has_column else label_in_name(file, labels_from)
         columns = (text_column, label_column if label is None else label)
-        with explained(file), Rows(file, columns[: 1 + has_column], delimiter=delimiter, skipped=skipped) as rows:
+        required, is_text = columns[: 1 + has_column], labels_from == "folder"
+        with explained(file), Rows(file, required, delimiter=delimiter, skipped=skipped, is_text=is_text) as rows:
             found: list[_Row] = []
             for place, fields in rows:
                 text = present(fields[text_column])
-                last = present(fields[label_column]) if label is None else None if _is_missing(text) else label
+                last = present(fields[label_column]) if label is None else None if is_missing(text) else label
                 number = before + len(found) + skipped.empty + skipped.count
                 found.append(_Row(number, place, text, last))
         before += len(found)
         parts.append((_Origin(file, columns, rows.unit), found))
+    if labels_from == "folder":
+        skipped.notes += check_documents({origin.path: [row.text for row in rows] for origin, rows in parts})
     others = f" and {len(given) - 1} more" if len(given) > 1 else ""
     return _checked(Path(f"{os.fspath(given[0])}{others}"), parts, bool(multi_label), skipped)
 
@@ -342,7 +343,7 @@ def _checked(
     texts, labels, kept = [], [], []
     everything = [(origin, rows, row) for origin, rows in parts for row in rows]
     for number, (origin, rows, row) in enumerate(everything):
-        if _is_missing(row.text) and _is_missing(row.label):
+        if is_missing(row.text) and is_missing(row.label):
             skipped.empty += 1
             continue
         cells = tuple(cell.strip(_BLANK_OR_MARK) if isinstance(cell, str) else "" for cell in (row.text, row.label))
@@ -380,21 +381,16 @@ def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) 
         raise origin.bad(row, f"{text_column!r} must be a string, not {shown(row.text)}")
     place = f"{origin.path}, {origin.unit} {row.place}"
     cell = "" if row.label is None else cell_of(row.label, place, label_column, multi_label)
-    names = split_labels(cell) if multi_label else (cell.strip(_BLANK),)
+    names = split_labels(cell) if multi_label else (cell.strip(BLANK),)
     for column, value in ((text_column, row.text or ""), *((label_column, name) for name in names)):
-        if not value.strip(_BLANK):
+        if not value.strip(BLANK):
             hint = ""
             if rows and column == label_column:
                 several = sum(SEPARATOR in str(other.label) for other in rows)
                 count = f" ({several:,} of {len(rows):,} rows have a {SEPARATOR!r} in theirs)" if several else ""
-                hint = f". Pass --multi-label if a text may have no label{count}"
+                hint = f". Pass --multi-label (multi_label=True) if a text may have no label{count}"
             raise origin.bad(row, f"the column {column!r} is empty{hint}")
     label = join_labels(names)
     if label and (problem := problem_in_label(label)):  # a text may have none of several labels
         raise origin.bad(row, f"the label {label!r} {problem}", SystematicError)
     return label
-
-
-def _is_missing(value: object) -> bool:
-    """Return whether a text or a label is not there: in a file, a row that lacks both is one that a spreadsheet left over."""
-    return value is None or (isinstance(value, str) and not value.strip(_BLANK))

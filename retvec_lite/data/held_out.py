@@ -22,6 +22,7 @@ class HeldOut:
         labels: in the order of the columns.
         probabilities: float32 `[texts, labels]`, by the share of mistyped words; 0.0 is the texts as they were given.
         disguised: the same where the texts are disguised, or have an ending; None where the training disguised none.
+        warnings: sentences about what is odd in the data.
     """
 
     dataset: Dataset
@@ -29,6 +30,7 @@ class HeldOut:
     labels: tuple[str, ...]
     probabilities: Mapping[float, Floats]
     disguised: Floats | None = None
+    warnings: tuple[str, ...] = ()
 
     @functools.cached_property
     def check(self) -> "Check":

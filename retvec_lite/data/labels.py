@@ -1,7 +1,9 @@
 """What a label is: how values become the strings that classifiers answer with, how several stand in one cell, and what each weighs."""
 
+import contextlib
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections import Counter
@@ -24,6 +26,13 @@ SEPARATOR: Final = "|"
 
 _EXACT: Final = 2**53
 """Up to here, floats are as exact as integers."""
+
+_BRACKETS: Final = re.compile(r"(?:array|frozenset|set)?\(?(\[.*\]|\{.*\}|\(.*\))(?:, dtype=\w+)?\)?", re.DOTALL)
+"""How a list begins and ends, as Python, NumPy, JSON and databases write it."""
+_QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_NUMBERS: Final = re.compile(r"(?:\s*\d{1,9}\.?)+\s*")
+_QUOTING: Final = re.compile(r"[\[\]{}'\"]")
 
 
 def split_labels(cell: str) -> tuple[str, ...]:
@@ -66,32 +75,70 @@ def label_of(value: Any) -> str | None:
 
 
 def cell_of(value: Any, place: str, column: str, multi_label: bool) -> str:
-    """Return a label from JSON or Python, or a list of them in multi-label data, as it stands in a cell of a table.
+    """Return a label, or in multi-label data several, as they stand in a cell of a table; a list of one is that label.
 
-    The place and the column are for messages.
+    The value is from a table, JSON or Python. A cell may hold a list, too, see `listed_in`. The place and the column are for messages.
 
     Raises:
-        RetvecLiteError: for another type, a list where a text has one label, or a label in a list that holds the separator.
+        RetvecLiteError: for another type, a list of several where a text has one label, or a label in a list that holds the separator.
     """
-    found = label_of(value)
-    if found is not None:
+    value = listed_in(value, multi_label) if isinstance(value, str) else value
+    if isinstance(value, Mapping) and len(value) == 1 and isinstance(inner := next(iter(value.values())), list | tuple):
+        value = inner  # {"choices": [...]} of Label Studio
+    if (found := label_of(value)) is not None:
         return found
-    is_list = not isinstance(value, dict) and hasattr(value, "__iter__")
-    if is_list and not multi_label:
-        raise SystematicError(
-            f"{place}: {column!r} is a list of labels: {_shown(value)}. Pass --multi-label (multi_label=True) if a text may have several."
+    if isinstance(value, Mapping | bytes | bytearray) or not hasattr(value, "__iter__"):
+        kinds = "a string, a boolean or a number" + (", or a list of them" if multi_label else "")
+        raise RetvecLiteError(f"{place}: {column!r} must be {kinds}, not {_shown(value)}.")
+    parts = list(value)
+    labels = [name for label in parts if (name := label_of(label)) is not None]
+    if len(labels) < len(parts):
+        wrong = next(label for label in parts if label_of(label) is None)
+        raise RetvecLiteError(
+            f"{place}: a label in {column!r} must be a string, a boolean or a number, not {_shown(wrong)}."
         )
-    if is_list:
-        labels = [name for label in value if (name := label_of(label)) is not None]
-        if wrong := [label for label in value if label_of(label) is None]:
-            raise RetvecLiteError(
-                f"{place}: a label in {column!r} must be a string, a boolean or a number, not {_shown(wrong[0])}."
-            )
+    if len(set(labels)) < len(labels) and not any(isinstance(label, str) for label in parts):
+        raise SystematicError(
+            f"{place}: {column!r} is a row of numbers, one for each label: {_shown(parts)}. List the names of the labels that the text has."
+        )
+    if multi_label:
         if broken := [label for label in labels if SEPARATOR in label]:
             raise RetvecLiteError(f"{place}: the label {broken[0]!r} holds {SEPARATOR!r}, which separates labels.")
         return join_labels(labels)
-    kinds = "a string, a boolean or a number" + (", or a list of them" if multi_label else "")
-    raise RetvecLiteError(f"{place}: {column!r} must be {kinds}, not {_shown(value)}.")
+    if len(labels) > 1:
+        raise SystematicError(
+            f"{place}: {column!r} is a list of labels: {_shown(parts)}. Pass --multi-label (multi_label=True) if a text may have several."
+        )
+    return labels[0] if labels else ""
+
+
+def listed_in(cell: str, multi_label: bool = False) -> Any:
+    """Return the list, or the object, that a cell holds as Python, NumPy, JSON or a database writes it; any other cell as it is.
+
+    One word in brackets is a list in multi-label data alone: labels are written so, too.
+
+    Example:
+        >>> from retvec_lite.data.labels import listed_in
+        >>> [listed_in(cell) for cell in ("['a', 'b']", '["a"]', "['a' 'b']", "{a,b}", "[1 0]", "[]", "[spam]", "a, b")]
+        [['a', 'b'], ['a'], ['a', 'b'], ['a', 'b'], [1, 0], [], '[spam]', 'a, b']
+    """
+    text = cell.strip()
+    if not (match := _BRACKETS.fullmatch(text)):
+        return cell
+    inside = match[1][1:-1]
+    quoted = _QUOTED.findall(inside)
+    if not _QUOTED.sub("", inside).strip(" ,\t\r\n"):
+        return [_ESCAPED.sub(r"\1", part[1:-1]) for part in quoted]
+    for written in (match[1], match[1].replace("'", '"')):  # JSON, and Python's objects
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(written)
+    if match[1][0] == "(":
+        return cell
+    if _NUMBERS.fullmatch(inside):
+        return [float(part) if "." in part else int(part) for part in inside.split()]
+    parts = inside.split(",")
+    is_list = (multi_label or len(parts) > 1) and not _QUOTING.search(inside)
+    return [part.strip() for part in parts] if is_list else cell
 
 
 def _shown(value: object) -> str:

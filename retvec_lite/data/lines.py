@@ -13,13 +13,16 @@ import itertools
 import json
 import os
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
 
+from retvec_lite.data.encodings import encoding_hint
 from retvec_lite.errors import RetvecLiteError, SystematicError, reason
 from retvec_lite.foreign import require_size
+from retvec_lite.terminal import counted
 
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Suffix of a packed file -> how it is packed. The latter two need pyarrow."""
@@ -100,10 +103,7 @@ def problem_in(text: str) -> str | None:
         return None
     if found[0] == _NUL:
         return "NUL byte. Is this UTF-16 without a byte order mark, or a binary file? Convert it to UTF-8"
-    return (
-        f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8. Save the file as UTF-8 (in Excel: CSV UTF-8), or convert it, "
-        "for example with iconv -f WINDOWS-1252 -t UTF-8"
-    )
+    return f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8. {encoding_hint(text)}"
 
 
 def unreadable(path: object, error: BaseException) -> RetvecLiteError:
@@ -204,6 +204,8 @@ class Skipped:
         self.empty, self.count, self.first = 0, 0, ""
         self.headers: list[str] = []
         """Where rows repeat the names of the columns, as in files that were joined."""
+        self.notes: list[str] = []
+        """What else a report says of how the data were read."""
 
     def bad(self, error: RetvecLiteError) -> None:
         """Take the error of a bad row, or raise it."""
@@ -215,22 +217,16 @@ class Skipped:
 
     def sentences(self) -> tuple[str, ...]:
         """Return what a report says about them."""
-        found = []
+        found = [*self.notes]
         if self.empty:
-            found.append(f"{_counted(self.empty, 'empty row')} skipped.")
+            found.append(f"{counted(self.empty, 'empty row')} skipped.")
         if self.headers:
             places = "; ".join(self.headers[:_PLACES]) + " and more" * (len(self.headers) > _PLACES)
             hold = "holds" if len(self.headers) == 1 else "hold"
-            found.append(
-                f"{_counted(len(self.headers), 'row')} skipped that {hold} the names of the columns: {places}."
-            )
+            found.append(f"{counted(len(self.headers), 'row')} skipped that {hold} the names of the columns: {places}.")
         if self.count:
-            found.append(f"{_counted(self.count, 'bad row')} skipped, the first: {self.first}")
+            found.append(f"{counted(self.count, 'bad row')} skipped, the first: {self.first}")
         return tuple(found)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 ONE_A_ROW: Final = (
@@ -249,7 +245,8 @@ def delimiter_hint(header: Sequence[str], required: Sequence[str]) -> str:
     signs = dict.fromkeys(re.findall(r"[^\w \t\"]", line)) if len(header) == 1 else ()
     for sign in signs:
         if {part.strip() for part in line.split(sign)}.issuperset(required):
-            return f" It looks separated by {sign!r}: add --delimiter {sign!r} (delimiter={sign!r})."
+            typed = shlex.quote(sign) if sign.isprintable() else f"${sign!r}"
+            return f" It looks separated by {sign!r}: add --delimiter {typed} (delimiter={sign!r})."
     return " If another character separates them, name it with --delimiter (delimiter)." if signs else ""
 
 
@@ -266,7 +263,7 @@ def json_hint(fields: Mapping[str, Any], column: str) -> str | None:
     """Return what is wrong with the shape of a JSON object that has no text of its own; None where another field is meant."""
     if isinstance(fields.get(column), list | dict):
         return f"it holds a whole column in {column!r}. {ONE_A_ROW}"
-    for name, value in fields.items():
+    for name, value in fields.items() if column not in fields else ():
         row = value[0] if isinstance(value, list) and value else value
         if isinstance(row, dict) and column in row:
             kind = "all rows are" if isinstance(value, list) else "the row is"

@@ -36,7 +36,7 @@ TEXT_SUFFIX: Final = ".txt"
 LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 """Suffixes of formats with columns."""
 
-_OPTIONS: Final = ("--text-column", "--label-column")
+_OPTIONS: Final = ("--text-column (text_column)", "--label-column (label_column)")
 
 _SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
@@ -63,7 +63,7 @@ class Row(NamedTuple):
     """A row, and where it is.
 
     Attributes:
-        line: the line on which it begins; in a JSON array and in Parquet, its number. From 1.
+        line: the line on which it begins, from 1; in a JSON array and in Parquet the row, from 0.
         fields: texts by column; in JSON and Parquet any values.
     """
 
@@ -131,6 +131,7 @@ class Rows:
         skipped: Skipped | None = None,
         whole: bool = False,
         can_rename: bool = True,
+        is_text: bool = False,
     ) -> None:
         """Open the file; its suffix decides the format.
 
@@ -141,6 +142,7 @@ class Rows:
             skipped: told about empty and bad rows, which are left out; without it, a bad one is an error.
             whole: read all columns of Parquet, and not the required ones alone.
             can_rename: options name the columns, which errors say.
+            is_text: a text file is one text, and not one a line.
 
         Raises:
             RetvecLiteError: for a file that cannot be opened or lacks a column; and later for each bad row, unless `skipped` takes it.
@@ -150,6 +152,7 @@ class Rows:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise RetvecLiteError(f"delimiter must be one character, such as ';', or tab, not {shown(delimiter)}.")
         self._path, self._required, self._skipped, self._whole = path, required, skipped or Skipped(), whole
+        self._is_text = is_text
         self._options = _OPTIONS if can_rename else (None,) * len(required)
         self._suffix, codec = format_of(path)
         self.columns: list[str] = []
@@ -201,7 +204,11 @@ class Rows:
 
     def _text_lines(self) -> Iterator[Row]:
         (column,) = self._required
-        return text_rows(self._lines, column, str(self._path), self._skipped)
+        bad, rows = self._skipped.count, text_rows(self._lines, column, str(self._path), self._skipped)
+        if not self._is_text:
+            return rows
+        text = "\n".join(row.fields[column] for row in rows).strip("\n")
+        return iter([Row(1, {column: text})] if self._skipped.count == bad else [])
 
     def _open_table(self, delimiter: str | None) -> None:
         # The limit is global to the process, so it is raised once and never put back under another reader's feet.
@@ -228,7 +235,7 @@ class Rows:
             raise self._broken(self._table.line_num, error) from error
         if header is None:
             raise RetvecLiteError(f"{self._path} is empty.")
-        if problem := problem_in("".join(header)):
+        if problem := problem_in(",".join(header)):
             raise self.bad(self._table.line_num, problem)
         while not header[-1].strip():  # spreadsheets write columns that were emptied
             header.pop()
@@ -236,7 +243,7 @@ class Rows:
             header = [name.strip() for name in header]  # "text, label" is what people write
         note = f" The first row must hold the names of the columns.{delimiter_hint(header, self._required)}"
         if likely != delimiter:
-            note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter out."
+            note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter (delimiter) out."
         self._check_columns(header, note)
 
     def _check_columns(self, columns: list[str], note: str = "") -> None:
@@ -273,7 +280,7 @@ class Rows:
             if record and len(record) != size:
                 cells = f"{len(record)} cell{'s' * (len(record) != 1)}"
                 self._skipped.bad(self.bad(line, f"{cells}, but the header has {size}{cells_hint(record)}"))
-            elif record and (problem := problem_in("".join(record))):
+            elif record and (problem := problem_in(",".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))
             elif record:
                 yield Row(line, dict(zip(self.columns, record, strict=True)))
@@ -295,9 +302,9 @@ class Rows:
             line += head.endswith("\n")
         if head.lstrip().startswith("["):
             self.unit = "row"
-            number = 0
+            number = -1
             try:
-                for number, source in enumerate(array_items(head, self._text.read), 1):
+                for number, source in enumerate(array_items(head, self._text.read)):
                     yield number, source.replace("\0", "\udc00")
             except (ValueError, RecursionError) as error:
                 problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -347,7 +354,7 @@ class Rows:
     def _parquet_rows(self) -> Iterator[Row]:
         batches = self._parquet.iter_batches(_BATCH, columns=None if self._whole else list(self._required))
         rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
-        for number, fields in enumerate(rows, 1):
+        for number, fields in enumerate(rows):
             try:
                 # What Hive and Impala call a string may have no mark that says so.
                 for name in self._required:

@@ -28,7 +28,7 @@ from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
-from retvec_lite.terminal import Progress, silent
+from retvec_lite.terminal import Progress, counted, silent
 
 Classify = Callable[[Sequence[str]], Floats]
 """Texts -> probabilities float32 `[texts, classes]`."""
@@ -151,7 +151,7 @@ class Evaluation:
         if self.micro_f1 is not None:
             names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
         values = ", ".join(f"{name} {getattr(self, key):.4f}" for key, name in names.items())
-        parts: list[str | Table] = [f"{self.texts:,} texts{source}: {values}", *self.left_out]
+        parts: list[str | Table] = [f"{counted(self.texts, 'text')}{source}: {values}", *self.left_out]
         columns = ("share", *names.values(), "unknown" if self.micro_f1 is None else "no label")
         numbers = frozenset({*columns, "texts", "precision", "recall", "F1", "value"})
         if self.typos:

@@ -3,17 +3,20 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.data.rows import check_suffix, endings, format_of
+from retvec_lite.data.rows import TEXT_SUFFIX, check_suffix, endings, format_of
 from retvec_lite.errors import RetvecLiteError
 
 _CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage", ".onnx")
 
 _ADDRESS: Final = re.compile(r"\w[\w+.-]+:/+", re.ASCII)
 """How an address begins; one letter before the colon is a disk of Windows."""
+
+_FEW: Final = 5
+"""Text files of a label that look like documents; fewer may have a text a line."""
 
 
 def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
@@ -29,6 +32,17 @@ def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
         return (data,)
     is_paths = isinstance(data, list | tuple) and data and all(isinstance(name, os.PathLike) for name in data)
     return data if is_paths else None
+
+
+def given_files(data: Any) -> Sequence[str | os.PathLike[str]]:
+    """Return the paths that data are, strings in a list among them; raises RetvecLiteError for a table, texts or anything else."""
+    given = (data,) if isinstance(data, str | os.PathLike) else data
+    if isinstance(given, list | tuple) and all(isinstance(name, str | os.PathLike) for name in given):
+        return given
+    raise RetvecLiteError(
+        f"Files are read by their paths, and this is a {type(data).__name__}. Pass a table, or texts and labels, to `train`, `check` or "
+        "`evaluate` as they are."
+    )
 
 
 def refuse_address(path: str | os.PathLike[str]) -> None:
@@ -92,6 +106,30 @@ def label_in_name(file: Path, kind: str) -> str:
     if kind == "folder":
         return Path(os.path.abspath(file)).parent.name
     return Path(file.stem).stem if format_of(file)[1] else file.stem
+
+
+def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
+    """Return what to say where few text files may hold a text a line, and were read as one each.
+
+    Args:
+        texts: those of each file.
+
+    Raises:
+        RetvecLiteError: where each folder has one such file, which leaves one text a label.
+    """
+    found = {file: text for file, rows in texts.items() for text in rows if format_of(file)[0] == TEXT_SUFFIX}
+    folders = {file.parent for file in found}
+    if len(found) >= _FEW * len(folders) or not all("\n" in text for text in found.values()):
+        return []
+    lines = (
+        "If each line is one, name the files by the labels (spam.txt) and pass --labels-from file (labels_from='file')"
+    )
+    if len(found) == len(folders):
+        raise RetvecLiteError(
+            f"Each folder has one text file, such as {min(found)}, and a text file is one text where folders name the labels. {lines}; "
+            "otherwise add more files, or use a table."
+        )
+    return [f"The {len(found):,} text files are one text each. {lines}."]
 
 
 def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:

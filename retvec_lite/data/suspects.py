@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.arguments import checked
-from retvec_lite.data.copies import CopyGroup, copy_groups, places_of_copies
+from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.labels import join_labels, label_table
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
-from retvec_lite.terminal import Table, draw, one_line
+from retvec_lite.terminal import Table, counted, draw, one_line, printable
 
 _TIMES: Final = 5.0
 """How many times as probable as the label of a listed text another one is."""
@@ -38,6 +38,8 @@ _CONFUSED: Final = 0.25
 _APART: Final = 0.6
 """Largest area under the ROC curve of twins. Of 24 labels cut in two at random (3,000 texts each of Banking77, AG News, SMS spam and the
 starter data), 21 were found, and no others."""
+COUNTED: Final = "Rows are counted from 0, without the header."
+"""As everywhere: in Python, in tables, and in files and pages that are written. Lines of a text file are counted from 1."""
 _SHOWN: Final = 10
 """Rows of a table on screen."""
 _WIDTH: Final = 60
@@ -94,6 +96,7 @@ class Check:
         copies: groups of equal and nearly equal texts, largest first.
         twins: pairs of labels that may be one, most alike first.
         small: (label, different texts) of labels with fewer than five, smallest first.
+        warnings: sentences about what else is odd in the data, such as labels that differ only in case.
 
     Example:
         >>> import retvec_lite as rl
@@ -109,6 +112,7 @@ class Check:
     copies: tuple[CopyGroup, ...]
     twins: tuple[Twins, ...]
     small: tuple[tuple[str, int], ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def repeats(self) -> int:
@@ -134,7 +138,10 @@ class Check:
     def __str__(self) -> str:
         """Return what a terminal shows: the worst of each kind."""
         count = len(self.suspects)
-        parts: list[str | Table] = [f"{self.name}: {self.texts:,} texts, of which {count:,} may have a wrong label."]
+        parts: list[str | Table] = [
+            f"{self.name}: {counted(self.texts, 'text')}, of which {count:,} may have a wrong label. {COUNTED}"
+        ]
+        parts += [f"- {printable(warning)}" for warning in self.warnings]
         parts += _shown("Labels that may be wrong", self.suspects)
         parts += _shown("Texts that seem to belong to no label", self.outsiders)
         if self.copies:
@@ -196,6 +203,7 @@ def check_answers(found: HeldOut) -> Check:
         tuple(sorted(copies, key=lambda group: (-len(group.rows), group.rows))),
         twins,
         _small(dataset),
+        found.warnings,
     )
 
 
@@ -235,7 +243,7 @@ def _doubtful(
     }
 
     # Copies under several labels: what they are called most often is right, together with what the others say.
-    for places in map(np.array, places_of_copies(dataset.groups)):
+    for places in map(np.array, alike_but_for_labels(dataset.texts, dataset.labels, dataset.groups)):
         own = truth[places]
         if len(set(own.tolist())) > 1:
             votes = probabilities[places].mean(axis=0) + np.bincount(own, minlength=len(labels)) / len(own)

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from retvec_lite.arguments import checked
+from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.lines import Skipped, explained, marked, open_lines
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, format_of, missing_column, text_rows
 from retvec_lite.errors import RetvecLiteError, reason, shown
+
+BLANK: Final = "".join(map(chr, SEPARATORS))
 
 _STEP: Final = 256
 """Texts between two reports of how far the file is read."""
@@ -231,3 +234,8 @@ def present(value: object) -> object:
         value = value.item()  # type: ignore[attr-defined]  # a number of NumPy
     is_nan = isinstance(value, float) and math.isnan(value)
     return None if is_nan or type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a text or a label is not there: in a file, a row that lacks both is one that a spreadsheet left over."""
+    return value is None or (isinstance(value, str) and not value.strip(BLANK))

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from retvec_lite.contract import BLANK, INVISIBLE
@@ -28,8 +28,16 @@ FEW: Final = 5
 _SHOWN: Final = 3
 """Examples in a warning."""
 
-_MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "NaT"))
+_MISSING: Final = frozenset(("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "<NA>", "NaT"))
 """What programs write for a missing value. In a table these may be words as well, so they are told and not refused."""
+
+_FAILED: Final = re.compile(r"#(?:[¡¿]?[^\W\d_]{2,}(?:/0)?[!?]|[^\W\d_]/[^\W\d_]|NV|DIV/0|GETTING_DATA)")
+"""What spreadsheets show where a formula fails, in capitals and in the language that they speak: `#REF!`, `#BEZUG!`, `#NOM?`, `#N/A`."""
+_FORMULA: Final = re.compile(r"=\s*(?:\"|[-+(]*(?:[^\W\d][\w.]*\(|(?:'[^']+'!|[\w.]+!)?\$?[A-Za-z]{1,3}\$?\d+(?!\w)))")
+"""How a formula begins: with a function, a cell or a text."""
+
+_BETWEEN: Final = {",": True, ";": True, "#": True, "><": True, "/": False, "+": False, "&": False}
+"""Signs that people write between labels, and whether they hardly stand in one; the others must have labels on both sides."""
 
 _SINGLE: Final = re.compile("'.+'", re.DOTALL)
 _QUOTED: Final = 0.05
@@ -88,6 +96,37 @@ def check_single(labels: Sequence[str], source: object) -> None:
             f"{labels[rows[0]]!r}: pass --multi-label (multi_label=True) if it separates labels, or --no-multi-label "
             "(multi_label=False) if it is part of one."
         )
+    check_separated(labels, source)
+
+
+def check_separated(labels: Sequence[str], source: object) -> None:
+    """Make sure that no label is several with another sign than `|` between them; raises RetvecLiteError with how many rows have such.
+
+    Its parts are labels of their own, or stand beside several others.
+
+    Example:
+        >>> from retvec_lite.data.warnings import check_separated
+        >>> check_separated(["card, lost", "card, stolen", "account, lost"], "d.csv")
+    """
+    counts = Counter(labels)
+    for sign, is_list in _BETWEEN.items():
+        names_of = {label: [name for part in label.split(sign) if (name := part.strip(" <>"))] for label in counts}
+        parts = {label: names for label, names in names_of.items() if len(names) > 1}
+        beside = Counter(part for names in parts.values() for part in set(names))
+        places = {(part, place) for names in parts.values() for place, part in enumerate(names)}
+        own = {names[0] for names in names_of.values() if len(names) == 1}
+        own |= {part for part, count in Counter(part for part, _ in places).items() if is_list and count > 1}
+        found = [
+            label
+            for label, names in parts.items()
+            if all(part in own or (is_list and beside[part] > 1) for part in names) and not own.isdisjoint(names)
+        ]
+        if found:
+            raise RetvecLiteError(
+                f"{sum(counts[label] for label in found):,} of {len(labels):,} labels of {source} seem to be several with {sign!r} between "
+                f"them, such as {found[0]!r}: write {SEPARATOR} in its place and pass --multi-label (multi_label=True), or pass "
+                "--no-multi-label (multi_label=False) if each is one label."
+            )
 
 
 def data_warnings(training: Dataset, validation: Dataset | None = None, both: Sequence[str] | None = None) -> list[str]:
@@ -120,7 +159,9 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
     counts = training.label_counts
     described = dict(training.descriptions)
     if training.multi_label and all(len(names) == 1 for names in training.label_sets):
-        found.append("Every text has exactly one label: without --multi-label, the classifier would know that.")
+        found.append(
+            "Every text has exactly one label: without --multi-label (multi_label), the classifier would know that."
+        )
     alike: dict[str, list[str]] = defaultdict(list)
     for label in training.classes:
         alike[_key(label)].append(label)
@@ -130,12 +171,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         found.append(f"Labels that differ only in {what}: {examples}. Is each of them one label?")
 
     for what, cells in (("text", training.texts), ("label", [*counts.elements(), *(described.keys() - counts.keys())])):
-        if missing := [cell for cell in cells if cell.strip() in _MISSING]:
-            words = _listed(list(dict.fromkeys(missing)), repr)
-            found.append(
-                f"{_count(missing, f'{what} reads', f'{what}s read')} {words}, which programs write for a missing value. "
-                "If it is one, leave these rows out."
-            )
+        found += _odd_cells(what, cells)
 
     rows = list(zip(training.texts, training.labels, strict=True))
     quoted = [row for row in rows if any(map(_SINGLE.fullmatch, row))]
@@ -162,6 +198,20 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
             f"will look too good: {_listed(both, _short)}."
         )
     return found
+
+
+def _odd_cells(what: str, cells: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each kind of cell that a program left, and no person wrote; `what` is "text" or "label"."""
+    missing = "which programs write for a missing value. If it is one, leave these rows out."
+    failed = "which spreadsheets show where a formula fails. Mend the sheet, or leave these rows out."
+    values = "Save the sheet with their values, as CSV UTF-8."
+    for is_odd, one, several, says in (
+        (lambda cell: cell in _MISSING, f"{what} reads", f"{what}s read", f", {missing}"),
+        (lambda cell: cell.isupper() and _FAILED.fullmatch(cell), f"{what} reads", f"{what}s read", f", {failed}"),
+        (_FORMULA.match, f"{what} is a formula:", f"{what}s are formulas:", f". {values}"),
+    ):
+        if odd := [cell for cell in cells if is_odd(cell.strip())]:
+            yield f"{_count(odd, one, several)} {_listed(list(dict.fromkeys(odd)), _short)}{says}"
 
 
 def in_both(training: Dataset, validation: Dataset) -> list[str]:

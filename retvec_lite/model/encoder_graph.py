@@ -119,7 +119,8 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     group = to_int(tf.gather(table.group, kind))
     text = tf.gather(table.base, kind) + own * _keeps(group, table)
     # Dropped characters are zero already, so they add nothing to the character that takes their place.
-    return _joined(scatter_in_rows(tf.cumsum(tf.gather(table.kept, group), axis=1, exclusive=True), text))
+    text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, group), axis=1, exclusive=True), text)
+    return _joined(text, drops_repeats=config.contract_version == 2)
 
 
 def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
@@ -170,8 +171,8 @@ def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     return tf.nn.relu(1.0 - tf.nn.relu(of_word + ((tf.nn.relu(votes) + mixed) * _PURE + veto)))
 
 
-def _joined(text: tf.Tensor) -> tf.Tensor:
-    """Apply rules 2d and 2e, and give letters, digits, signs and symbols the class 1.
+def _joined(text: tf.Tensor, drops_repeats: bool) -> tf.Tensor:
+    """Apply rule 2d, and in version 2 rule 2e, and give letters, digits, signs and symbols the class 1.
 
     Separators between single letters are found with convolutions, each of which saves several shifts.
     """
@@ -180,7 +181,6 @@ def _joined(text: tf.Tensor) -> tf.Tensor:
     # All signs and symbols are one.
     row = tf.minimum(whole, SIGN * CLASS)
     padded = tf.pad(row, [[0, 0], [0, 0], [2, 0], [0, 0]])
-    other_before = tf.math.squared_difference(row, padded[:, :, 1:-1])
     other_two_before = tf.math.squared_difference(row, padded[:, :, :-2])
     # 0 for letters; for everything else a number of its own.
     other = tf.nn.relu(row + 1.0)
@@ -195,9 +195,11 @@ def _joined(text: tf.Tensor) -> tf.Tensor:
     middle = tf.nn.relu(_sum_around(alike, [0, 0, 1, 0, 1]) - 1.0)
     separator = tf.reduce_max(middle * other, axis=2, keepdims=True)
     joins = tf.nn.relu(between - tf.math.squared_difference(other, separator))
-    repeats = tf.nn.relu(letter - other_before - other_two_before)
     decorates = tf.nn.relu(symbol + beside - 2.0)
-    kept = 1.0 - tf.maximum(joins, decorates) - repeats
+    kept = 1.0 - tf.maximum(joins, decorates)
+    if drops_repeats:
+        other_before = tf.math.squared_difference(row, padded[:, :, 1:-1])
+        kept -= tf.nn.relu(letter - other_before - other_two_before)
     raised = letter * (2.0 * CLASS) - digit * ((DIGIT - 1.0) * CLASS) - sign * ((SIGN - 1.0) * CLASS)
     found = tf.reshape((whole + raised) * kept, [-1, length])
     return scatter_in_rows(tf.cumsum(to_int(tf.reshape(kept, [-1, length])), axis=1, exclusive=True), found)

@@ -115,6 +115,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "trained_on": TEXT,
     "training_texts": COUNT,
     "unlabelled_texts": COUNT,
+    "unread": COUNT,
     "validation": _BY_RATE,
     "validation_texts": COUNT,
     "versions": mapped(TEXT),

@@ -5,7 +5,6 @@ and descriptions, which `python -m tools.graph_sizes` measured on real exports.
 """
 
 import functools
-import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.meaning import PROJECTION
 from retvec_lite.runtime.artifact import full_signature, short_signatures
-from retvec_lite.runtime.retvec_file import ALIGN, LANES, PACK
+from retvec_lite.runtime.retvec_file import ALIGN
 
 RECIPE_BITS: Final[Mapping[str, int]] = {"float32": 32, "int8": 8, "int4": 4}
 """Recipe -> bits of a weight of the network. N-grams and meaning take 8 in every recipe, biases 32."""
@@ -28,10 +27,10 @@ USUAL_KB: Final = 1000
 """Most kilobytes (1,000 bytes) of a file with integer weights, unless a training says otherwise (`max_kb`)."""
 
 GRAPH_SIZES: Final = Path(__file__).with_name("graph_sizes.json")
-"""File -> "file" or "signature" -> part -> its bytes in a file, or in each signature besides."""
+"""File -> "file", "signature" or "length" -> part -> its bytes in a file, in each signature besides, or for each number of code points
+that signatures have: those with the same share their tables of places."""
 
 _TFLITE: Final = "tflite"
-_ENGINE: Final = "engine"
 
 _INTEGERS: Final = frozenset(f"ngrams/{part}" for part in ("table", "squares", "codes")) | frozenset(
     f"meaning/{part}" for part in ("displacements", "rows", "codes", "codebooks")
@@ -41,14 +40,14 @@ _INTEGERS: Final = frozenset(f"ngrams/{part}" for part in ("table", "squares", "
 _BESIDE: Final = ("ngrams/projection", PROJECTION)
 """Matrices beside the network."""
 
-_ADDS_ROWS: Final = ("embedding/dense_0/kernel",)
-"""Matrices whose rows the engine adds up."""
-
 _MARKS: Final = (
     *(f"head/{part}" for part in ("word/kernel", "region/kernel", "lstm/kernel", "positions", "vector/kernel")),
     *("ngrams/table", "meaning/rows"),
 )
 """Weights that tell which parts a graph has."""
+
+_READS_LETTERS: Final = ("ngrams/table", "meaning/rows")
+"""Those of them whose parts read the code points themselves."""
 
 _OF_AN_OUTPUT: Final = 12
 """Bytes of the scale and the zero point of each output of a matrix of integers in a .tflite."""
@@ -75,12 +74,10 @@ def estimate_files(
 ) -> dict[str, int]:
     """Return how many bytes each kind of file will take as int8: at most 7,000 too many, or 2,500 too few (150 labels).
 
-    The names are those of formats, and `tflite embed`, whose files are larger. The engine is not there for heads that it lacks.
+    The names are those of formats, and `tflite embed`, whose files are larger. A .retvec is not there: it is smaller than the .tflite.
     """
     return {
-        file: stored_bytes(file, shapes) + _around(file, shapes, encoder, labels, decision)
-        for file, sizes in _graph_sizes().items()
-        if all(name in sizes["file"] for name in _MARKS if name in shapes)
+        file: stored_bytes(file, shapes) + _around(file, shapes, encoder, labels, decision) for file in _graph_sizes()
     }
 
 
@@ -101,22 +98,17 @@ def stored_bytes(file: str, shapes: Shapes) -> int:
     """Return how many bytes of a kind of file, as int8, are weights."""
     if file.startswith(_TFLITE):
         return _stored_in_tflite(shapes, RECIPE_BITS[LARGEST])
-    of_weight = _in_engine if file == _ENGINE else _in_package
-    return sum(of_weight(name, shape) for name, shape in shapes.items())
+    return sum(_in_package(name, shape) for name, shape in shapes.items())
 
 
-def text_bytes(file: str, labels: Sequence[str], decision: Decision) -> int:
-    """Return how many bytes of a kind of file are texts of labels, which stand in it twice, and the decision."""
+def text_bytes(labels: Sequence[str], decision: Decision) -> int:
+    """Return how many bytes of a file are texts of labels, which stand in it twice, and the decision."""
     total = sum(2 * len(label.encode()) for label in labels)
-    total += len(json.dumps(decision.to_dict(), ensure_ascii=False, indent=1).encode())
-    if file == _ENGINE:  # once more, as ranges of code points and as numbers
-        ranges = sum(ord(char) - ord(last) != 1 for last, char in itertools.pairwise(decision.characters))
-        total += 8 * (ranges + len(decision.thresholds or ()))
-    return total
+    return total + len(json.dumps(decision.to_dict(), ensure_ascii=False, indent=1).encode())
 
 
 def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return how often a kind of file has each part beside weights and texts: itself, and all its signatures that classify."""
+    """Return how often a kind of file has each part beside weights and texts: itself, all its signatures that classify, and their lengths."""
     marked = {name: 1 for name in _MARKS if name in shapes}
     if blocks := sum(name.endswith("/depthwise") for name in shapes):
         marked["block"] = blocks
@@ -128,9 +120,11 @@ def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence
         found["signature"] = {
             "graph": len(signatures),
             **{name: count * len(signatures) for name, count in marked.items()},
-            "code point": sum(signature.max_chars for signature in signatures),
             "word": sum(signature.max_words for signature in signatures),
         }
+        lengths = {signature.max_chars for signature in signatures}
+        read = {name: len(lengths) for name in _READS_LETTERS if name in shapes}
+        found["length"] = {"graph": len(lengths), **read, "code point": sum(lengths)}
     return found
 
 
@@ -139,7 +133,7 @@ def _around(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[
     sizes = _graph_sizes()[file]
     parts = parts_of(file, shapes, encoder, labels)
     total = sum(count * sizes[scope][part] for scope, counts in parts.items() for part, count in counts.items())
-    return math.ceil(total) + _ORIGIN + text_bytes(file, labels, decision)
+    return math.ceil(total) + _ORIGIN + text_bytes(labels, decision)
 
 
 @functools.cache
@@ -171,19 +165,6 @@ def _in_package(name: str, shape: tuple[int, ...]) -> int:
     else:
         arrays = [numbers, 2 * shape[-1]] if _is_matrix(name, shape) else [2 * numbers]
     return sum(ALIGN + _multiple(array, ALIGN) for array in arrays)
-
-
-def _in_engine(name: str, shape: tuple[int, ...]) -> int:
-    """Return the bytes of a weight in a .retvec: rows of a matrix are padded, see `retvec_file.Layer`."""
-    numbers = math.prod(shape)
-    if not _is_matrix(name, shape):
-        return _multiple(numbers if name in _INTEGERS else 4 * numbers, ALIGN)
-    inputs, outputs = shape
-    if name in _ADDS_ROWS:
-        padded = inputs * _multiple(outputs, LANES)
-    else:
-        padded = _multiple(inputs, 2) * _multiple(outputs, PACK)
-    return ALIGN + _multiple(4 * outputs, ALIGN) + padded
 
 
 def _is_matrix(name: str, shape: tuple[int, ...]) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
+from retvec_lite.equal_rows import products
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 from retvec_lite.json_text import parse_json
@@ -83,11 +84,11 @@ def nearest_codebooks(vectors: Floats, importance: Floats, subspaces: int, seed:
 
 
 def codes_of(vectors: Floats, codebooks: Floats) -> Codes:
-    """Return the nearest row of each codebook: uint8 `[words, subspaces]`."""
+    """Return the nearest row of each codebook, the same for equal parts of vectors: uint8 `[words, subspaces]`."""
     found = np.empty((len(vectors), len(codebooks)), np.uint8)
     for place, (part, book) in enumerate(zip(parts_of(vectors, len(codebooks)), codebooks, strict=True)):
         # |x - c|^2 without |x|^2, which is the same for all c.
-        found[:, place] = (np.square(book).sum(axis=1) - 2 * (part @ book.T)).argmin(axis=1)
+        found[:, place] = (np.square(book).sum(axis=1) - 2 * products(part, book)).argmin(axis=1)
     return found
 
 

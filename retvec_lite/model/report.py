@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.manifest import MANIFEST_NAME, RELEASE
-from retvec_lite.terminal import json_line
+from retvec_lite.terminal import counted, json_line
 from retvec_lite.verdict import figures
 from retvec_lite.version import __version__
 from retvec_lite.windows import describe_reading
@@ -34,6 +34,22 @@ METRICS: Final = {
     "in_scope_unknown": ("unknown", "answered unknown"),
 }
 """Fact of the training -> the hub's type of the metric, and its name."""
+
+_CHECKOUT: Final = "in a checkout of retvec-lite, of which nothing is published yet"
+
+_ONNX_IN_JS: Final = (
+    'import {{ readFileSync }} from "node:fs"; // in web pages: fetch',
+    'import {{ InferenceSession, Tensor }} from "onnxruntime-node"; // in web pages: onnxruntime-web',
+    'import {{ loadOnnx }} from "retvec-lite";',
+    "",
+    'const file = new Uint8Array(readFileSync("{onnx}"));',
+    "const session = await InferenceSession.create(file);",
+    "const classifier = await loadOnnx(file, async (codepoints) => {{",
+    '  const given = new Tensor("int32", codepoints, [1, codepoints.length]);',
+    "  return (await session.run({{ codepoints: given }})).probabilities.data;",
+    "}});",
+)
+"""How JavaScript loads an .onnx."""
 
 _SHOWN: Final = 200
 """Labels that the card lists; the report has all."""
@@ -101,7 +117,7 @@ def model_card(report: Mapping[str, Any]) -> bytes:
         _front(decision, data, scores, files, release["name"] if release else f"classifier of {data}"),
         f"# {title} classifier trained on {_code(data)}",
         f"Typo-proof: `{report['head']['name']}` head{' with n-grams' if report['ngrams'] else ''} of "
-        f"[retvec-lite](https://pypi.org/project/retvec-lite), {facts.get('created_by', 'an early release')}.",
+        f"retvec-lite, {facts.get('created_by', 'an early release')}.",
         f"## Labels\n\n{len(report['labels']):,}: {_labels(report['labels'])}",
         *([f"## Files\n\n{_files(report)}"] if files else []),
         f"## Training data\n\n{_data(facts, data)}",
@@ -190,7 +206,9 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
     )
     if not facts.get("training_texts") and "described" in facts:
         way = "only names and descriptions of the labels"
-    lines = [f"{facts.get('training_texts', 0):,} texts of {_code(data)}, {way}, mistyped on purpose while training."]
+    lines = [
+        f"{counted(facts.get('training_texts', 0), 'text')} of {_code(data)}, {way}, mistyped on purpose while training."
+    ]
     if "data_hash" in facts:
         lines.append(
             f"Hash of texts and labels: {_code(facts['data_hash'])}; trained on {facts.get('trained_on', 'an unknown day')}."
@@ -262,43 +280,48 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
 
 def _use(decision: Decision, files: Sequence[str]) -> str:
     """Return how to load a trained folder, or an exported file of each format that is there."""
-    parts = []
-    tflite, retvec = (
-        next((name for name in files if name.endswith(suffix)), None) for suffix in (".tflite", ".retvec")
+    parts, all_or_one = [], "predictAll" if decision.multi_label else "predict"
+    tflite, retvec, onnx = (
+        next((name for name in files if name.endswith(suffix)), None) for suffix in (".tflite", ".retvec", ".onnx")
     )
-    exported = tflite or retvec
+    exported = tflite or retvec or onnx
     if exported or not files:
         name, comment = (
             (exported, 'in this folder; from a hub, rl.load("hf://user/model")') if exported else (".", "this folder")
         )
-        install = "retvec-lite[litert]" if tflite else "retvec-lite" if retvec else "retvec-lite[train]"
+        needed = '".[litert]"' if tflite else "." if retvec else ". onnxruntime" if onnx else '".[train]"'
         lines = [
             "import retvec_lite as rl",
             "",
             f'classifier = rl.load("{name}")  # {comment}',
             'print(classifier.predict("a text"))',
         ]
-        parts += [_block("sh", f'pip install "{install}"'), _block("python", *lines)]
-    if retvec:
-        lines = [
-            'import { load } from "retvec-lite"; // npm install retvec-lite',
-            "",
-            f'const classifier = await load("{retvec}");',
-            'console.log(await classifier.predict("a text"));',
-        ]
-        parts += ["In web pages and Node.js:", _block("js", *lines)]
+        parts += [_block("sh", f"pip install {needed}  # {_CHECKOUT}"), _block("python", *lines)]
+    if retvec or onnx:
+        lines = (
+            ['import { load } from "retvec-lite";', "", f'const classifier = await load("{retvec}");']
+            if retvec
+            else [line.format(onnx=onnx) for line in _ONNX_IN_JS]
+        )
+        lines.append(f'console.log(await classifier.{all_or_one}("a text"));')
+        pack = f"npm pack --workspace npm  # {_CHECKOUT}; in the app: npm install, and the file that it wrote"
+        parts += ["In web pages and Node.js:", _block("sh", "npm ci", pack), _block("js", *lines)]
     package = next((name for name in files if name.endswith(".mlpackage")), None)
     if package:
         lines = [
+            "import RetvecLiteCoreML",
+            "",
             f'let classifier = try TextClassifier(name: "{package.removesuffix(".mlpackage")}")',
-            f'let answer = try classifier.{"classifyAll" if decision.multi_label else "classify"}("a text")',
+            f'print(try classifier.{all_or_one}("a text"))',
         ]
         parts += [
             f"On iOS and macOS, drag {_code(package)} into Xcode and add the Swift package of retvec-lite, product `RetvecLiteCoreML`:",
             _block("swift", *lines),
         ]
     if decision.rejects and not decision.multi_label:
-        parts.append("The label is None, in Swift nil, for a text that belongs to none of the labels.")
+        parts.append(
+            "The label is None, in JavaScript null, in Swift nil, for a text that belongs to none of the labels."
+        )
     return "\n\n".join(parts)
 
 

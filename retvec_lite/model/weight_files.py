@@ -15,7 +15,7 @@ import numpy.typing as npt
 from retvec_lite.contract import BITS, EncoderConfig, Floats
 from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.errors import RetvecLiteError, install, shown
 from retvec_lite.foreign import require_size
 from retvec_lite.json_text import TEXT, check_fields, parse_json
 from retvec_lite.meaning import DIMENSION, MeaningConfig, check_weights, meaning_shapes
@@ -355,7 +355,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError as error:
-        raise RetvecLiteError('Reading weights needs safetensors. Run: pip install "retvec-lite[train]"') from error
+        raise RetvecLiteError(f"Reading weights needs safetensors. Run {install('.[train]')}.") from error
     try:
         require_size(path, os.stat(path).st_size)
         with safe_open(os.fspath(path), framework="numpy") as file:

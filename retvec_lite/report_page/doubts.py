@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element
 
 from retvec_lite.data.copies import CopyGroup
-from retvec_lite.data.suspects import Check, Suspect
+from retvec_lite.data.suspects import COUNTED, Check, Suspect
 from retvec_lite.data.warnings import FEW
 from retvec_lite.report_page.elements import cut, element, label_text, named, section
 
@@ -35,18 +35,18 @@ class _Doubt(NamedTuple):
     why: str
 
 
-def doubtful(check: Check, warnings: Sequence[str] = ()) -> Element:
-    """Return the section of a check: what a training warned of, labels that are alike or small, and doubtful texts, most suspicious first."""
+def doubtful(check: Check) -> Element:
+    """Return the section of a check: warnings, labels that are alike or small, and doubtful texts, most suspicious first."""
     kinds = [[_suspect(0, one) for one in check.suspects], [_suspect(1, one) for one in check.outsiders]]
     kinds.append([_copies(group) for group in check.contradictions])
     total, shown = sum(map(len, kinds)), [doubt for kind in kinds for doubt in kind[:_SHOWN]]
-    note = "Most suspicious first; rows are counted from 0, without the header." if total else "No label looks wrong."
+    note = f"Most suspicious first. {COUNTED}" if total else "No label looks wrong."
     if check.repeats:
         note += f" {check.repeats:,} of {check.texts:,} texts repeat others, or nearly so."
     if len(shown) < total:
         note += f" The first {_SHOWN} of each kind are here; retvec-lite check writes all to a CSV file."
     title = f"Doubtful texts ({total:,})"
-    return section("doubtful", title, note, *_lists(check, warnings), *(_texts(shown) if shown else ()), wide=True)
+    return section("doubtful", title, note, *_lists(check), *(_texts(shown) if shown else ()), wide=True)
 
 
 def _suspect(kind: int, one: Suspect) -> _Doubt:
@@ -59,13 +59,13 @@ def _copies(group: CopyGroup) -> _Doubt:
     return _Doubt(2, group.labels, "", group.text, place, f"{len(group.rows):,} copies")
 
 
-def _lists(check: Check, warnings: Sequence[str]) -> list[Element]:
+def _lists(check: Check) -> list[Element]:
     """Return lists of warnings, of labels that may be one, and of those with few texts."""
     alike = [(named(one.first), " and ", named(one.second), f": {one.confused:.0%}") for one in check.twins]
     small = [(named(label), f": {texts:,}") for label, texts in check.small]
     found = []
     for title, lines in (
-        ("Warnings", [(cut(warning, _LONGEST),) for warning in warnings]),
+        ("Warnings", [(cut(warning, _LONGEST),) for warning in check.warnings]),
         ("Labels that may be one, by how often they are confused (50% is chance)", alike),
         (f"Labels with fewer than {FEW} different texts", small),
     ):

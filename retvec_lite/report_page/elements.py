@@ -69,5 +69,5 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Content | Sequence[Con
 
 
 def _seen(text: str) -> str:
-    """Return a text with control characters and halves of surrogate pairs escaped, which no file can hold."""
-    return printable(text).encode("utf-8", "backslashreplace").decode()
+    """Return a text with one kind of line ends, and with control characters and halves of surrogate pairs escaped, which no file can hold."""
+    return printable(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8", "backslashreplace").decode()

@@ -12,6 +12,7 @@ from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Confusion, Evaluation
 from retvec_lite.report_page.charts import Chart, bar, counts, matrix, shares
 from retvec_lite.report_page.elements import Content, element, named, section, table
+from retvec_lite.terminal import counted
 
 _LABELS: Final = 200
 """Labels in the table; `report.json` has all."""
@@ -116,7 +117,7 @@ def learning_section(
         chart.note(most, largest, f"always the largest label: {largest:.0%}", "end")
     chart.line(points, "curve")
     for texts, value in points:
-        chart.dot(texts, value, f"{texts:,} texts: {value:.1%}")
+        chart.dot(texts, value, f"{counted(round(texts), 'text')}: {value:.1%}")
         # Near the axis there is no room on the left.
         place = ("end", 10.0) if texts > 0.2 * most else ("start", -18.0)
         chart.note(texts, value, f"{value:.1%}", *place)
@@ -133,7 +134,7 @@ def calibration_section(found: Evaluation) -> Element:
     chart = Chart("how often answers are right, by their probability", across, up)
     chart.line([(across.low, up.low), (1, 1)], "guide")
     for part in found.reliability:
-        told = f"{part.texts:,} answers of about {part.probability:.0%}: {part.accuracy:.0%} right"
+        told = f"{counted(part.texts, 'answer')} of about {part.probability:.0%}: {part.accuracy:.0%} right"
         chart.dot(part.probability, part.accuracy, told, 3 + 9 * float(np.sqrt(part.texts / found.texts)))
     note = (
         f"Of answers with a probability of 80%, eight in ten should be right: dots on the dashed line. Larger dots are more answers. "

@@ -62,7 +62,7 @@ def training_page(
         else None,
         measured.calibration_section(clean),
         measured.coverage_section(rejection) if rejection else None,
-        doubtful(held_out.check, facts.get("warnings", ())),
+        doubtful(held_out.check),
     ]
     said = verdict(facts, model.labels, decision)
     return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])

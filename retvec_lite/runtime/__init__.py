@@ -13,8 +13,7 @@ LIBRARY: Final = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.
 
 NOT_BUILT: Final = (
     "The engine for .retvec files is not built. Install a C compiler (gcc or clang), then this package again: "
-    "`pip install --force-reinstall --no-deps .` in a checkout, elsewhere "
-    "`pip install --force-reinstall --no-deps --no-binary=retvec-lite retvec-lite`."
+    "`pip install --force-reinstall --no-deps .` in your checkout of retvec-lite."
 )
 """What a user is told who needs the engine, and how to get it."""
 

@@ -3,11 +3,13 @@
 Why this label: how much the log probability of a label falls when a part of the text is left out.
 
 The answers are the file's own (leave one out), so they are exact whatever the network is. Zeiler and Fergus 2014,
-https://arxiv.org/abs/1311.2901, call it occlusion.
+https://arxiv.org/abs/1311.2901, call it occlusion. Answering a long text without each of its words would take too long: spans of many words
+come first, and then, again and again, those within the span that counts most. engine/explain.c does the same.
 """
 
 import functools
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -32,6 +34,11 @@ _JOINS: Final = (*MARKS, *IGNORED)
 
 LENGTHS: Final = {_SPACED: 3, "han_piece": 1, "kana_piece": 2, "sea_piece": 3}
 """Characters of a part, at most, where words are cut."""
+
+_ANSWERED: Final = 1 << 18
+"""Code points that are answered again to explain one text, at most: some tenths of a second."""
+_SPLIT: Final = 4
+"""Spans that one is divided into."""
 
 _FEW: Final = 2
 """Words of a text that are cut, because whole words would say little."""
@@ -66,7 +73,7 @@ class Explanation(NamedTuple):
     Attributes:
         label: the label that is explained.
         probability: its probability.
-        spans: the words of the text in order, or parts of them; what lies between them is white space.
+        spans: the words of the text in order, or parts of them, and in long texts longer spans; what lies between is white space.
 
     Example:
         >>> import retvec_lite as rl
@@ -85,23 +92,48 @@ def explain(
 ) -> Explanation:
     """Leave each part of a text out, as much as the classifier reads of it, and compare its `probabilities` for a label.
 
-    A text of more than `max_chars` code points is read in windows.
+    Of a text with too many parts, spans are left out, and parts of those that count most. A text of more than `max_chars` code points is
+    read in windows.
 
     Raises:
         RetvecLiteError: for a label that the classifier does not know.
     """
     if label is not None and label not in labels:
         raise RetvecLiteError(f"The label {label!r} is not one of this classifier's labels.")
-    parts = find_parts(text)
-    table = probabilities([text, *(leave_out(text, start, end, len(text) > max_chars) for start, end in parts)])
+    parts, most = find_parts(text), max(1, _ANSWERED // max(1, len(text)))
+
+    def without(groups: Iterable[_Parts]) -> list[str]:
+        return [leave_out(text, group[0][0], group[-1][1], len(text) > max_chars) for group in groups]
+
+    groups = _divided(parts, len(parts) if len(parts) <= most else max(1, most // _SPLIT))
+    table = probabilities([text, *without(groups)])
     place = int(table[0].argmax()) if label is None else labels.index(label)
-    # A probability may be rounded to 0.
-    logs = np.log(np.maximum(table[:, place], np.finfo(np.float32).tiny).astype(np.float64))
-    spans = [
-        Span(start, end, text[start:end], float(logs[0] - log))
-        for (start, end), log in zip(parts, logs[1:], strict=True)
-    ]
+    whole = _log(table[0, place])
+    found = [(group, whole - _log(row[place])) for group, row in zip(groups, table[1:], strict=True)]
+    answers = len(found)
+    while answers + _SPLIT <= most and any(len(group) > 1 for group, _ in found):
+        best = max((n for n, (group, _) in enumerate(found) if len(group) > 1), key=lambda n: abs(found[n][1]))
+        groups = _divided(found[best][0], _SPLIT)
+        rows = probabilities(without(groups))
+        found[best : best + 1] = [(group, whole - _log(row[place])) for group, row in zip(groups, rows, strict=True)]
+        answers += len(groups)
+    spans = [Span(group[0][0], group[-1][1], text[group[0][0] : group[-1][1]], weight) for group, weight in found]
     return Explanation(labels[place], float(table[0, place]), spans)
+
+
+_Parts = Sequence[tuple[int, int]]
+"""Where neighbouring parts of a text start and end."""
+
+
+def _divided(parts: _Parts, count: int) -> list[_Parts]:
+    """Divide parts into groups of as many each, `count` of them where there are as many."""
+    count = min(count, len(parts))
+    return [parts[n * len(parts) // count : (n + 1) * len(parts) // count] for n in range(count)]
+
+
+def _log(probability: np.float32) -> float:
+    """Return the natural logarithm of a probability, which may be rounded to 0."""
+    return math.log(max(float(probability), float(np.finfo(np.float32).tiny)))
 
 
 def find_parts(text: str) -> list[tuple[int, int]]:

@@ -1,8 +1,9 @@
-"""Read an exported `.tflite` or `.retvec`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
+"""Read an exported `.tflite`, `.retvec` or `.onnx`: the model, its labels, its contract and its signatures, checked before a runtime sees them."""
 
 import hashlib
 import importlib.util
 import os
+import shlex
 import struct
 import zipfile
 import zlib
@@ -17,7 +18,7 @@ from retvec_lite.data.labels import check_labels
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
 from retvec_lite.data.sources import refuse_address
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError, did_you_mean, reason, shown
+from retvec_lite.errors import RetvecLiteError, did_you_mean, install, reason, shown
 from retvec_lite.foreign import require_size
 from retvec_lite.json_text import (
     COUNT,
@@ -35,6 +36,7 @@ from retvec_lite.json_text import (
 )
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.ngrams import NgramConfig
+from retvec_lite.runtime import onnx_file
 from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.runtime.retvec_file import MAGIC, SUFFIX, disagreement, read_retvec
 
@@ -174,7 +176,7 @@ class Artifact:
 
     Attributes:
         path: the file.
-        model: the flatbuffer, without the zip tail; of a `.retvec`, the whole file.
+        model: the flatbuffer, without the zip tail; of others, the whole file.
         labels: the classes, in the order of the outputs.
         config: the contract of the export.
         metadata: the content of `retvec_lite.json`.
@@ -194,6 +196,11 @@ class Artifact:
     def is_native(self) -> bool:
         """Whether the C engine runs it, and not a LiteRT runtime."""
         return self.model.startswith(MAGIC)
+
+    @property
+    def is_onnx(self) -> bool:
+        """Whether ONNX Runtime runs it."""
+        return self.path.suffix == onnx_file.SUFFIX
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -251,7 +258,7 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
         place = Path(path)
         if format_of(place)[0] in (*LABELLED, TEXT_SUFFIX) and place.is_file():
             raise RetvecLiteError(
-                f"{place} holds texts, where a classifier belongs: `retvec-lite train {place} --out trained` makes one from labelled ones."
+                f"{place} holds texts, where a classifier belongs: `retvec-lite train {shlex.quote(str(place))} --out trained` makes one from labelled ones."
             )
         meant = did_you_mean(str(place), PREBUILT + READY)
         if meant and not place.exists():
@@ -262,7 +269,7 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
         if found := _in_models(name, suffix):
             return found
         raise RetvecLiteError(
-            f"The classifier {name} is in a package of its own, which is missing or too old. Run: pip install --upgrade retvec-lite-models"
+            f"The classifier {name} is in a package of its own, which is missing or too old. Run {install('./models')}."
         )
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{name}{suffix}"
 
@@ -275,7 +282,7 @@ def not_exported(folder: Path) -> RetvecLiteError:
         )
     if (folder / CLASSIFIER_FILE).is_file():
         return RetvecLiteError(
-            f"{folder} is a trained classifier, not an exported file. Export it first: retvec-lite export {folder} --out dist"
+            f"{folder} is a trained classifier, not an exported file. Export it first: retvec-lite export {shlex.quote(str(folder))} --out dist"
         )
     found = sorted(folder.glob("*.tflite"))
     if found:
@@ -284,10 +291,10 @@ def not_exported(folder: Path) -> RetvecLiteError:
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
-    """Read an exported `.tflite` or `.retvec` and check that it is complete, unchanged and of this contract version.
+    """Read an exported `.tflite`, `.retvec` or `.onnx` and check that it is complete, unchanged and of this contract version.
 
     A damaged flatbuffer may crash the runtime and with it the process. Therefore the file identifier, the zip tail with
-    its CRCs and the SHA-256 of the flatbuffer are checked first. A `.retvec` has a checksum.
+    its CRCs and the SHA-256 of the flatbuffer are checked first. A `.retvec` has a checksum, an `.onnx` has none.
 
     Raises:
         RetvecLiteError: for a file that is missing, truncated, damaged, from another tool, or of another contract version.
@@ -326,10 +333,10 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         meaning = MeaningConfig.from_dict(metadata["meaning"]) if metadata.get("meaning") is not None else None
     except RetvecLiteError as error:
         raise RetvecLiteError(f"{file}: {error}") from error
-    if file.suffix != SUFFIX and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
-        raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
     found = Artifact(file, model, labels, config, metadata)
     if not found.is_native:
+        if not found.is_onnx and metadata.get("model_sha256") != hashlib.sha256(model).hexdigest():
+            raise RetvecLiteError(f"{file} was changed after its export (wrong SHA-256). Export the model again.")
         return found
     if name := disagreement(model, labels, config, found.decision, found.dimensions, ngrams, meaning):
         raise RetvecLiteError(f"{file}: its metadata and its engine do not agree on {name}. Export the model again.")
@@ -337,24 +344,22 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
 
 
 def _read_parts(file: Path) -> tuple[bytes, bytes, bytes]:
-    """Return the flatbuffer, `retvec_lite.json` and `labels.txt` of a file."""
+    """Return the model, `retvec_lite.json` and `labels.txt` of a file."""
     if file.is_dir():
         raise not_exported(file)
     if file.suffix == SUFFIX:
         return read_retvec(file)
     try:
+        if file.suffix == onnx_file.SUFFIX:
+            model, metadata, labels = onnx_file.read_parts(file, METADATA_NAME, LABELS_NAME)
+            return model, metadata, labels
         # One handle for all reads: a file that is replaced while it is read stays consistent.
         with open(file, "rb") as handle:
             size = handle.seek(0, os.SEEK_END)
             require_size(file, size)
             handle.seek(4)
             if handle.read(4) != b"TFL3":
-                other = (
-                    " ONNX Runtime runs .onnx files; export a .tflite or .retvec for this."
-                    if file.suffix == ".onnx"
-                    else ""
-                )
-                raise RetvecLiteError(f"{file} is not a .tflite model.{other}")
+                raise RetvecLiteError(f"{file} is not a .tflite model.")
             try:
                 with zipfile.ZipFile(handle) as archive:
                     metadata = _member(archive, METADATA_NAME)

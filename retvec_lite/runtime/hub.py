@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, install
 
 PREFIX: Final = "hf://"
 
@@ -43,7 +43,7 @@ def fetch(address: str) -> Path:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import RevisionResolutionError
     except ModuleNotFoundError as error:
-        raise RetvecLiteError('Models on a hub need huggingface_hub. Run: pip install "retvec-lite[hub]"') from error
+        raise RetvecLiteError(f"Models on a hub need huggingface_hub. Run {install('.[hub]')}.") from error
     try:
         folder = Path(
             snapshot_download(

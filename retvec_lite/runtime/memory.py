@@ -13,18 +13,20 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.contract import BLANK, EncoderConfig, Floats
+from retvec_lite.contract import BLANK, EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.foreign import read_whole
 from retvec_lite.kinds import SIGNS, class_of
 from retvec_lite.runtime.retvec_file import checksum
-from retvec_lite.windows import read_text
+from retvec_lite.windows import Kept, read_text
 
 MOST_BYTES: Final = 256
 """UTF-8 bytes of a text that are kept; of a label, one less."""
 
-MOST_TAUGHT: Final = 10_000
+MOST_ROWS: Final = 10_016
+MOST_STRINGS: Final = 400_512
+"""Texts and labels that a memory holds, together, and their bytes with a zero behind each: the largest that the engine opens (docs/engine.md)."""
 _MOST_NAMES: Final = 256
 """Labels of a classifier whose names are compared with a text."""
 
@@ -48,25 +50,29 @@ _CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 _DAMAGED: Final = "is damaged: copy it again, or teach its texts again"
 
 
-Reading = Callable[[str], tuple[Floats, str | None]]
-"""From a text to its vector, float32 `[dimension]`, and the label that the classifier gives it by itself."""
+Reading = Callable[[Kept], tuple[Floats, str | None]]
+"""From what is kept of a text to its vector, float32 `[dimension]`, and the label that the classifier gives it by itself."""
 
 
 class _Table(NamedTuple):
     """What is computed from the taught texts and the names of labels.
 
     Attributes:
-        texts: of each text, its vector beside the mean of its label, of length 1, float32 `[texts, dimension]`.
-        agrees: of which the classifier has the taught label by itself: there it speaks.
-        own: their vectors alone, float32 `[texts, dimension]`.
-        rows: which of the taught texts these are: those of which the classifier reads something.
+        taught: the texts of which the classifier reads something, with their labels.
+        own: their vectors, float32 `[texts, dimension]`.
+        means: of the texts and the name of each label, of length 1, float32 `[labels, dimension]`.
+        of: the label of each text, int32 `[texts]`.
+        reaches: 1 / the length of each text's vector beside the mean of its label, float32 `[texts]`.
+        agrees: of which texts the classifier has the taught label by itself: there it speaks.
         names: vectors of the labels' names that say something, float32 `[names, dimension]`.
     """
 
-    texts: Floats
-    agrees: list[bool]
+    taught: list[tuple[str, str]]
     own: Floats
-    rows: list[int]
+    means: Floats
+    of: Ints
+    reaches: Floats
+    agrees: list[bool]
     names: Floats
 
 
@@ -116,14 +122,15 @@ class Memory:
             raise RetvecLiteError("Nothing is left to read of this text: teach another one.")
         if self._texts.get(kept) == label:
             return
-        if len(self) - (kept in self._texts) >= MOST_TAUGHT:
-            raise RetvecLiteError(f"The memory is full: {MOST_TAUGHT:,} texts are taught. Forget some.")
         texts = {other: its for other, its in self._texts.items() if other != kept}
-        self._replace({**texts, kept: label})
+        texts[kept] = label
+        if not _fits(texts):
+            raise RetvecLiteError(f"The memory is full: {_LIMIT}. Forget some texts.")
+        self._replace(texts)
 
     def forget(self, text: str) -> None:
         """Drop a text; `Classifier.forget` describes it."""
-        kept = self._kept(text)
+        kept = text if text in self._texts else self._kept(text)
         if kept not in self._texts:
             raise RetvecLiteError(f"This text was not taught: {shown(text)}.")
         self._replace({other: label for other, label in self._texts.items() if other != kept})
@@ -176,36 +183,38 @@ class Memory:
 
     def _asked(self, text: str) -> tuple[Floats, str | None]:
         if text not in self._known:
-            vector, label = self._read(text)
+            vector, label = self._read(Kept(text))
             self._known[text] = _rounded(vector), label
         return self._known[text]
 
     def _name(self, label: str) -> Floats:
         name = label[:MOST_BYTES]
-        return self._vector(_GAP.sub(" ", name)) if _TELLING.search(name) else np.zeros_like(self._vector(""))
+        return (
+            self._vector(read_text(_GAP.sub(" ", name), self._config))
+            if _TELLING.search(name)
+            else np.zeros_like(self._vector(""))
+        )
 
     def _compared(self) -> _Table:
         """Return what texts are compared with."""
         if self._table is not None:
             return self._table
-        taught = self._texts
-        vectors = np.stack([self._vector(text) for text in taught])
-        labels = np.array(list(taught.values()))
-        joined = np.empty_like(vectors)
-        for label in dict.fromkeys(taught.values()):
-            own = vectors[labels == label]
-            total = own.sum(axis=0) + self._name(label)
-            joined[labels == label] = _OWN * own + total / max(float(np.linalg.norm(total)), _LEAST)
-        joined /= np.maximum(np.linalg.norm(joined, axis=1, keepdims=True), _LEAST)
+        taught = [(text, label) for text, label in self._texts.items() if self._vector(text).any()]
+        own = np.array([self._vector(text) for text, _ in taught], np.float32).reshape(len(taught), -1)
+        labels = list(dict.fromkeys(label for _, label in taught))
+        of = np.array([labels.index(label) for _, label in taught], np.int32)
+        sums = [own[of == place].sum(axis=0) + self._name(label) for place, label in enumerate(labels)]
+        means = np.array([total / max(float(np.linalg.norm(total)), _LEAST) for total in sums], np.float32)
+        joined = _OWN * own + means[of] if labels else own
         telling = [label for label in self._labels if label != self._unknown and _TELLING.search(label[:MOST_BYTES])]
         names = [self._name(label) for label in telling[:_MOST_NAMES]]
-        read = vectors.any(axis=1)
-        agrees = np.array([self._asked(text)[1] == label for text, label in taught.items()])
         self._table = _Table(
-            joined[read],
-            agrees[read].tolist(),
-            vectors[read],
-            np.flatnonzero(read).tolist(),
+            taught,
+            own,
+            means,
+            of,
+            (1 / np.maximum(np.linalg.norm(joined, axis=1), _LEAST)).astype(np.float32),
+            [self._asked(text)[1] == label for text, label in taught],
             np.array(names, np.float32),
         )
         return self._table
@@ -221,19 +230,20 @@ class Memory:
             columns: of the labels that can be an answer.
             labels: of the columns.
         """
-        table, taught = self._compared(), self.texts
-        if not table.rows:
+        table = self._compared()
+        if not table.taught:
             return [None] * len(vectors)
         own = vectors @ table.own.T
-        close = np.where(own > _SAME, 1 + own, vectors @ table.texts.T)
-        found = close.argmax(axis=1)
+        close = np.where(own > _SAME, 1 + own, (_OWN * own + (vectors @ table.means.T)[:, table.of]) * table.reaches)
+        # Of equal ones the first, as in the engine: their products may differ in the last bits.
+        found = (close >= close.max(axis=1, keepdims=True) - _LEAST).argmax(axis=1)
         best = np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
         near = np.full(len(vectors), _UNNAMED)
         if len(table.names):
             near = np.log(np.exp(_NEARNESS * (vectors @ table.names.T).astype(np.float64)).mean(axis=1)) / _NEARNESS
         answers: list[Answer | None] = []
         for row, place in enumerate(found.tolist()):
-            text, label = taught[table.rows[place]]
+            text, label = table.taught[place]
             is_known = label in labels
             share = float(probabilities[row, labels.index(label)]) if is_known else 1 - best[row]
             apart = min(1.0, (1 - float(own[row, place])) / _AROUND)
@@ -294,11 +304,20 @@ def from_bytes(data: bytes, name: str) -> dict[str, str]:
         pairs = [(text, checked_label(label)) for text, label in zip(strings[::2], strings[1::2], strict=True)]
     except (ValueError, RetvecLiteError) as error:
         raise RetvecLiteError(f"{name} {_DAMAGED}.") from error
-    if count > MOST_TAUGHT:
-        raise RetvecLiteError(f"{name} holds {count:,} texts, but at most {MOST_TAUGHT:,} are kept. Forget some.")
     texts: dict[str, str] = {}
     for text, label in pairs:
         if texts.get(text) != label:
             texts.pop(text, None)
             texts[text] = label
+    if not _fits(texts):
+        raise RetvecLiteError(f"{name} holds more than a memory can: {_LIMIT}.")
     return texts
+
+
+_LIMIT: Final = f"at most {MOST_ROWS:,} texts and labels together, and {MOST_STRINGS:,} bytes of them"
+
+
+def _fits(texts: Mapping[str, str]) -> bool:
+    """Return whether the engine has room for taught texts."""
+    strings = [*texts, *set(texts.values())]
+    return len(strings) <= MOST_ROWS and sum(len(string.encode()) + 1 for string in strings) <= MOST_STRINGS

@@ -22,6 +22,7 @@ from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.interpreters import Engine, choose_runtime, import_runtime
 from retvec_lite.runtime.native import NATIVE, NativeEngine
+from retvec_lite.runtime.onnx_file import RUNTIME, OnnxEngine
 from retvec_lite.runtime.worker import IsolatedEngine
 
 Item = TypeVar("Item")
@@ -36,7 +37,7 @@ _MOST: Final = 65_536
 
 
 class Runs(Protocol):
-    """What answers texts: `Engine`, `NativeEngine`, `IsolatedEngine` and the reference."""
+    """What answers texts: `Engine`, `NativeEngine`, `OnnxEngine`, `IsolatedEngine` and the reference."""
 
     def probabilities(self, texts: list[str], /) -> Floats:
         """Return the probabilities of texts that were read (`windows.read_text`), float32 `[texts, classes]`."""
@@ -54,8 +55,14 @@ def choose_engine(
     """Return the name of what runs a file, and what makes an engine of it.
 
     Raises:
-        RetvecLiteError: for a runtime that is missing or does not fit, and for options that a `.retvec` does not have.
+        RetvecLiteError: for a runtime that is missing or does not fit, and for options that a file does not have.
     """
+    if artifact.is_onnx:
+        if isolated or runtime is not None:
+            raise RetvecLiteError("An .onnx runs on ONNX Runtime, in this process: leave runtime and isolated out.")
+        shape = (artifact.config.max_chars, len(artifact.labels))
+        session: Any = functools.partial(OnnxEngine, artifact.path, artifact.model, shape, num_threads)
+        return RUNTIME, session  # which is asked for probabilities alone
     if artifact.is_native:
         refuse_litert(num_threads, runtime)
         make = (

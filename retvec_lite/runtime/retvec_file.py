@@ -95,15 +95,18 @@ class Layer:
         integers: int8 `[rows, columns]`: rows are outputs, or inputs in layers that add up rows for binary digits.
         scales: float32 `[outputs]`, one for each output.
         bias: float32 `[outputs]`.
-        bits: of a weight, 8 or 4.
         adds_rows: whether rows are inputs.
     """
 
     integers: npt.NDArray[np.int8]
     scales: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
-    bits: int
     adds_rows: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Bits of a weight: 4 where all integers fit, else 8."""
+        return 4 if ((self.integers >= -8) & (self.integers <= 7)).all() else 8
 
     def to_bytes(self) -> bytes:
         """Return the section: inputs, outputs and bits; scales; bias; the padded integers."""
@@ -114,10 +117,11 @@ class Layer:
         else:
             packed = np.pad(self.integers, ((0, -rows % PACK), (0, columns % 2)))
             packed = packed.reshape(-1, PACK, (columns + 1) // 2, 2).transpose(0, 2, 1, 3)
-        if self.bits == 4:
+        bits = self.bits
+        if bits == 4:
             low, high = (packed.reshape(-1, 2, LANES // 2) + 8).astype(np.uint8).transpose(1, 0, 2)
             packed = (low | high << 4).astype(np.uint8)
-        parts = (struct.pack("<III", inputs, outputs, self.bits), self.scales.astype("<f4"), self.bias.astype("<f4"))
+        parts = (struct.pack("<III", inputs, outputs, bits), self.scales.astype("<f4"), self.bias.astype("<f4"))
         return b"".join(aligned(bytes(part)) for part in parts) + packed.tobytes()
 
     @classmethod
@@ -137,7 +141,7 @@ class Layer:
         else:
             blocks = packed.reshape(-1, (inputs + 1) // 2, PACK, 2).transpose(0, 2, 1, 3)
             integers = blocks.reshape(-1, inputs + inputs % 2)[:outputs, :inputs]
-        return cls(integers.view(np.int8), scales, bias, bits, adds_rows)
+        return cls(integers.view(np.int8), scales, bias, adds_rows)
 
     def kernel(self) -> npt.NDArray[np.float32]:
         """Return what the engine computes with: float32 `[inputs, outputs]`."""

@@ -153,8 +153,9 @@ def classify_files(
         for name, kinds in _columns(source, Skipped(skip_bad_rows), reading).items():
             columns.setdefault(name, set()).update(kinds)
             if name in (label_column, probability_column):
-                option = "--label-column" if name == label_column else "--probability-column"
-                raise RetvecLiteError(f"{source} already has a column {name!r}. Name the new one with {option}.")
+                option = "label_column" if name == label_column else "probability_column"
+                advice = f"Name the new one with --{option.replace('_', '-')} ({option})"
+                raise RetvecLiteError(f"{source} already has a column {name!r}. {advice}.")
     added = label_column, probability_column
     size = max(1, sum(os.path.getsize(source) for source in sources) // 1000)
     skipped, count = Skipped(skip_bad_rows), 0

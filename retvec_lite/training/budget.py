@@ -169,7 +169,7 @@ def choose_parts(
     raise RetvecLiteError(
         f"{len(data.labels):,} labels with the head {least.name} take up to {kilobytes} kB in an int8 file, but max_kb is "
         f"{budget.max_kb:,}. Raise --max-kb (max_kb) to {kilobytes}, have fewer labels, or choose a smaller "
-        "--head, --ngram-kb or --embedding."
+        "--head, --ngram-kb or --embedding (head, ngram_kb, embedding)."
     )
 
 
@@ -207,4 +207,4 @@ def _least_room(budget: Budget, meaning: MeaningConfig | None) -> str:
     )
     if place < len(limits):
         return f"raise --max-kb (max_kb) to {limits[place]:,}"
-    return f"even --max-kb {limits[-1]:,} is too small"
+    return f"even --max-kb (max_kb) {limits[-1]:,} is too small"

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import SAYS, plain_name
+from retvec_lite.equal_rows import products
 
 
 class Described(NamedTuple):
@@ -65,7 +66,7 @@ def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) 
         return np.ones(len(names), bool)
     areas = [
         1.0 if alone else roc_auc_score(targets == label, column)
-        for column, label, alone in zip((texts @ names.T).T, of_labels, is_alone, strict=True)
+        for column, label, alone in zip(products(names, texts), of_labels, is_alone, strict=True)
     ]
     found: npt.NDArray[np.bool_] = np.array(areas) >= 0.5
     kept: npt.NDArray[np.bool_] = (found & (np.count_nonzero(found) > 1)) | is_alone

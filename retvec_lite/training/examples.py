@@ -15,7 +15,7 @@ from retvec_lite.data.copies import count_independent
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import mistype, mistype_many
-from retvec_lite.decision import letters_and_digits
+from retvec_lite.decision import known_characters
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import NOTHING, Described, labels_of
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
@@ -143,8 +143,8 @@ class TrainingData:
 
     @functools.cached_property
     def characters(self) -> str:
-        """The letters and digits of these texts, as a `Decision` knows them."""
-        return letters_and_digits(self.spelled, self.config.contract_version)
+        """The letters, digits and signs of these texts, as a `Decision` knows them."""
+        return known_characters(self.spelled, self.config.contract_version)
 
     @functools.cached_property
     def label_shares(self) -> tuple[float, ...] | None:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import Floats, codepoints
+from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import is_meaning_letter
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
@@ -188,20 +189,19 @@ def similar_words(source: MeaningFile, target: MeaningFile, words: Sequence[str]
     """Return for each of some words of one language those of another that mean the same, if any."""
     places = {word: place for place, word in enumerate(source.words)}
     known = [word for word in words if word in places]
-    vectors, others = directions(source)[[places[word] for word in known]], directions(target)
-    cost = (_RARE * np.log1p(np.arange(len(others)))).astype(np.float32)
-    most = min(_NEIGHBORS, len(others))
-    found: dict[str, Sequence[str]] = {}
-    for start in range(0, len(known), _AT_ONCE):
-        cosines = vectors[start : start + _AT_ONCE] @ others.T
+    vectors, rows = distinct_rows(directions(source)[[places[word] for word in known]])
+    others, columns_of = distinct_rows(directions(target))
+    cost = (_RARE * np.log1p(np.arange(len(columns_of)))).astype(np.float32)
+    most = min(_NEIGHBORS, len(cost))
+    found: list[Sequence[str]] = []
+    for start in range(0, len(vectors), _AT_ONCE):
+        cosines = (vectors[start : start + _AT_ONCE] @ others.T)[:, columns_of]
         scores = np.where(cosines >= _LEAST, cosines - cost, -np.inf)
         best = np.argpartition(-scores, most - 1, axis=1)[:, :most]
-        for word, row, columns in zip(known[start : start + _AT_ONCE], scores, best, strict=True):
+        for row, columns in zip(scores, best, strict=True):
             least = max(row[columns].max() - _SLACK, np.finfo(np.float32).min)
-            chosen = [target.words[column] for column in np.sort(columns) if row[column] >= least]
-            if chosen:
-                found[word] = chosen
-    return found
+            found.append([target.words[column] for column in np.sort(columns) if row[column] >= least])
+    return {word: found[row] for word, row in zip(known, rows.tolist(), strict=True) if found[row]}
 
 
 def directions(file: MeaningFile) -> Floats:

@@ -17,7 +17,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.kept import Joined, join, joined_texts, text_keys
 from retvec_lite.data.origin import data_hash, today
-from retvec_lite.decision import Decision, letters_and_digits
+from retvec_lite.decision import Decision, known_characters
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import LinearHead, PoolHead
@@ -39,9 +39,10 @@ from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.related import with_related
-from retvec_lite.training.sentences import SentenceReader, word_vectors
+from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.stacking import LINEAR, NETWORK
 from retvec_lite.training.wider_network import fit_columns
+from retvec_lite.training.word_vectors import embed_words
 
 _PASSES: Final = 5
 """Passes of SAGA: of 1,200 texts of AG News and 2,400 of Banking77, no worse on validation texts than the ten of a training, and better
@@ -241,7 +242,7 @@ def _text_vectors(
         return [read(each) for each in ids]
     if isinstance(model.head, LinearHead):
         embedding = {name: value for name, value in model.weights.items() if name.startswith("embedding/")}
-        words = word_vectors(reader.words, embedding, progress)
+        words = embed_words(reader.words, embedding, progress)
         return [mean_vectors(each, words) for each in ids]
     return [None] * len(copies)
 
@@ -338,7 +339,7 @@ def _decision(model: TrainedModel, labels: tuple[str, ...], counts: Ints, new: D
     """Return the decision, by how many texts each label has: thresholds lie as far from chance to certainty as before; new labels get a usual one."""
     old = model.decision
     characters = (
-        "".join(sorted({*old.characters, *letters_and_digits(new.texts, model.encoder.contract_version)}))
+        "".join(sorted({*old.characters, *known_characters(new.texts, model.encoder.contract_version)}))
         if old.characters
         else ""
     )

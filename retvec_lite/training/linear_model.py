@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.ngrams import CODES, INTEGERS, MOST_CODEBOOKS, PRIME
 from retvec_lite.training.linear_features import Features, Matrix
@@ -352,7 +353,8 @@ def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDA
         reassignment_ratio=0,
         random_state=seed,
     )
-    found = solver.fit(values[seen], sample_weight=shares[seen]).predict(values)
+    distinct, places = distinct_rows(values)
+    found = solver.fit(values[seen], sample_weight=shares[seen]).predict(distinct)[places]
     totals = np.bincount(found, shares, CODES)
     sums = np.stack([np.bincount(found, shares * column, CODES) for column in values.T], axis=1)
     means = np.where(totals[:, None] > 0, sums / np.maximum(totals, 1e-30)[:, None], solver.cluster_centers_)

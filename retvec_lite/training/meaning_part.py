@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import (
     DIMENSION,
@@ -164,13 +165,13 @@ def make_part(
 def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int]) -> list[int]:
     """Return the order in which words of another language are kept: frequent ones, and those like words of the texts, first."""
     known = directions(file)[list(needed[:_RELATED])]
-    vectors = directions(other)
+    vectors, places = distinct_rows(directions(other))
     likeness = np.zeros(len(vectors), np.float32)
     if len(known):
         for start in range(0, len(vectors), _AT_ONCE):
             likeness[start : start + _AT_ONCE] = (vectors[start : start + _AT_ONCE] @ known.T).max(axis=1)
     found: list[int] = np.argsort(
-        np.log(_FIRST + np.arange(len(vectors))) - _LIKENESS * likeness, kind="stable"
+        np.log(_FIRST + np.arange(len(places))) - _LIKENESS * likeness[places], kind="stable"
     ).tolist()
     return found
 

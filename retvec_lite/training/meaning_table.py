@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from retvec_lite.contract import Floats
+from retvec_lite.equal_rows import products
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import (
     DIMENSION,
@@ -83,7 +84,7 @@ def fitting_codes(vectors: Floats, importance: Floats, texts: Floats, seed: int)
     squares, axes = np.linalg.eigh(_of_trace_one(away.T @ away) + _OF_WORDS * _of_trace_one(of_words))
     squares, axes = squares[-DIMENSION:], axes[:, -DIMENSION:].astype(np.float32)
     weights = np.sqrt(np.maximum(squares / max(squares.mean(), 1e-12), _LEAST)).astype(np.float32)
-    turned = (vectors @ axes) * weights
+    turned = products(vectors, axes.T) * weights
     order = balanced_order((np.square(turned) * importance[:, None]).mean(axis=0), SUBSPACES)
     turned = np.ascontiguousarray(turned[:, order])
     codebooks = nearest_codebooks(turned, importance, SUBSPACES, seed)

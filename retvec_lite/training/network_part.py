@@ -15,7 +15,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOutIds, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, epoch
 from retvec_lite.training.plan import Fit, FitSettings, Plan
-from retvec_lite.training.sentences import word_vectors
+from retvec_lite.training.word_vectors import embed_words
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
@@ -92,7 +92,7 @@ class NetworkPart:
         return self._network
 
     def _word_vectors(self) -> npt.NDArray[np.float16]:
-        return word_vectors(self._plan.data.words, self._plan.embedding, self._progress).astype(np.float16)
+        return embed_words(self._plan.data.words, self._plan.embedding, self._progress)
 
 
 def schedule_for(texts: int, settings: FitSettings) -> RateSchedule:

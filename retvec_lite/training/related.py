@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from retvec_lite.contract import Floats
+from retvec_lite.equal_rows import products
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training.background import common_words
 from retvec_lite.training.described import Described
@@ -40,11 +41,11 @@ def with_related(
         return described
     away = prototypes[known] - prototypes[known].mean(axis=0)
     away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    words = directions(file)
-    cost = (_RARE * np.log1p(np.arange(len(words)))).astype(np.float32)
+    likeness = products(away, directions(file))
+    cost = (_RARE * np.log1p(np.arange(likeness.shape[1]))).astype(np.float32)
     rng, texts, of_labels = random.Random(seed), [], []
-    for place, direction in zip(known.tolist(), away, strict=True):
-        best = np.argsort(cost - words @ direction, kind="stable")[:_RELATED].tolist()
+    for place, near in zip(known.tolist(), likeness, strict=True):
+        best = np.argsort(cost - near, kind="stable")[:_RELATED].tolist()
         for _ in range(min(_TEXTS, max(1, _MOST // len(known))) // (1 + counts.get(labels[place], 0))):
             drawn = [file.words[word] for word in rng.choices(best, k=_DRAWN)] + common_words(file, rng, _DRAWN)
             rng.shuffle(drawn)

@@ -15,7 +15,7 @@ from retvec_lite.data.dataset import IN_MEMORY, Dataset, ReadingOptions, as_data
 from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
 from retvec_lite.data.labels import ClassWeights, choose_class_weights
 from retvec_lite.data.origin import data_hash
-from retvec_lite.data.warnings import check_single, check_trainable, data_warnings, in_both
+from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.report import CREATED_BY
@@ -118,6 +118,8 @@ def read_request(given: Mapping[str, Any]) -> Request:
     check_trainable(training)
     if multi_label is None and not training.multi_label:
         check_single((*training.labels, *dict(training.descriptions)), training.path)
+    elif training.multi_label and not any(len(names) > 1 for names in training.label_sets):
+        check_separated([*training.label_counts.elements()], training.path)
     if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
         raise RetvecLiteError(
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "

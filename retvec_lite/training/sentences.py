@@ -1,22 +1,17 @@
-"""What pre-trained networks say of the words and sentences of a training: NumPy alone, each distinct word once."""
+"""What the pre-trained sentence network says of the texts of a training: NumPy alone, each distinct word once."""
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from scipy.special import erf
 
-from retvec_lite.contract import Floats, Ints, bits
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.word_vectors import WORDS_AT_ONCE, dense, embedded, gelu
 
-_WORDS_AT_ONCE: Final = 4096
 _TEXTS_AT_ONCE: Final = 512
-"""How many are computed together: matrices of so many rows fill the cores, and not the memory."""
-
-
 _TIES: Final = 1e-3
 """How much the network's own order of directions counts, beside the mean variance of the texts: it decides where few texts do not."""
 
@@ -39,7 +34,11 @@ class SentenceReader:
         self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints | None, progress: Progress = silent
     ) -> None:
         self._network = network
-        self._hidden = _gelu(self._dense(word_vectors(words, network.weights, progress), "head/word"))
+        self._hidden = np.empty((len(words), network.head.hidden), np.float32)
+        for start in range(0, len(words), WORDS_AT_ONCE):
+            values = embedded(words[start : start + WORDS_AT_ONCE], network.weights)
+            self._hidden[start : start + len(values)] = gelu(dense(values, network.weights, "head/word"))
+            progress("embedding words", start + len(values), len(words))
         self.layer = {"head/vector/kernel": network.kernel, "head/vector/bias": network.bias}
         if ids is None:
             return
@@ -85,40 +84,7 @@ class SentenceReader:
         before[starts] = behind[ends - 1] = 0.0
         depthwise = self._network.weights["head/block_0/depthwise"]
         mixed = before * depthwise[0] + hidden * depthwise[1] + behind * depthwise[2]
-        hidden = hidden + _gelu(self._dense(mixed, "head/block_0/pointwise"))
+        hidden = hidden + gelu(dense(mixed, self._network.weights, "head/block_0/pointwise"))
         means = np.add.reduceat(hidden, starts) / counts[counts > 0, None]
         found[counts > 0] = np.concatenate([means, np.maximum.reduceat(hidden, starts)], axis=1)
         return found
-
-    def _dense(self, values: Floats, name: str) -> Floats:
-        return _dense(values, self._network.weights, name)
-
-
-def word_vectors(words: Ints, weights: Mapping[str, Floats], progress: Progress = silent) -> Floats:
-    """Return the vectors of words, int32 `[words, word_length]`, by an embedding: float32 `[words, dimension]`; their bits without one.
-
-    Row 0, the empty word, is zeros as in unused slots. Progress is told of "embedding words".
-    """
-    found = []
-    for start in range(0, len(words), _WORDS_AT_ONCE):
-        values = bits(words[start : start + _WORDS_AT_ONCE])
-        if weights:
-            values = _gelu(_dense(values, weights, "embedding/dense_0"))
-            values = _gelu(_dense(values, weights, "embedding/dense_1"))
-            values = np.tanh(_dense(values, weights, "embedding/dense_2"))
-        found.append(values)
-        progress("embedding words", start + len(values), len(words))
-    vectors: Floats = np.concatenate(found)
-    vectors[0] = 0.0
-    return vectors
-
-
-def _dense(values: Floats, weights: Mapping[str, Floats], name: str) -> Floats:
-    found: Floats = values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
-    return found
-
-
-def _gelu(values: Floats) -> Floats:
-    """Apply exact GELU, see `reference_network.gelu`."""
-    found: Floats = values * (0.5 * (1.0 + erf(values * np.float32(np.sqrt(0.5)))))
-    return found

@@ -20,7 +20,8 @@ from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
-from retvec_lite.training.sentences import SentenceReader, word_vectors
+from retvec_lite.training.sentences import SentenceReader
+from retvec_lite.training.word_vectors import embed_words
 
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""
@@ -64,8 +65,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     everything = np.arange(len(data.clean))
     sentences = _sentence_reader(plan, progress) if plan.sentences else None
     trains = not sentences and not isinstance(head, LinearHead)
-    if trains:
-        # It takes seconds to load.
+    if trains:  # it takes seconds to load
         load_tensorflow(progress)
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
     beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
@@ -135,7 +135,7 @@ def _network_part(plan: Plan, progress: Progress) -> Part:
 
 def _mean_words(plan: Plan, progress: Progress) -> Callable[[Ints], Floats]:
     """Return what makes mean word vectors of texts, of their word ids."""
-    vectors = word_vectors(plan.data.words, plan.embedding, progress)
+    vectors = embed_words(plan.data.words, plan.embedding, progress)
     return lambda ids: mean_vectors(ids, vectors)
 
 

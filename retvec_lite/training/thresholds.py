@@ -53,6 +53,7 @@ class Judged(NamedTuple):
         largest_label: share of the texts that have the most common label; None where a text may have several labels.
         rates: what other thresholds would do; empty where a text may have several labels.
         answers: how many right answers the threshold was chosen by, see `count_answers`.
+        unread: how many texts with a label get none whatever is learned, see `count_unread`.
     """
 
     decision: Decision
@@ -62,6 +63,7 @@ class Judged(NamedTuple):
     largest_label: float | None = None
     rates: tuple[Rate, ...] = ()
     answers: float = 0.0
+    unread: int = 0
 
     def facts(self) -> dict[str, Any]:
         """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
@@ -83,6 +85,7 @@ class Judged(NamedTuple):
             "confusions": confusions,
         }
         found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
+        found |= {"unread": self.unread} if self.unread else {}
         rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
         return {**found, "rates": rates, "right_answers": round(self.answers, 6)}
 
@@ -104,7 +107,7 @@ def decide(
     error = _standard_error(logits[0.0], data)
     if data.scheme.multi_label:
         several, scores = choose_several(probabilities, data)
-        return Judged(several, scores, {}, error)
+        return Judged(several, scores, {}, error, unread=count_unread(data, several))
     truth = [data.labels[place] for place in data.held_out.truth]
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
     rates = measure_rates(*_usual(probabilities, data, decision), data.labels, decision)
@@ -113,7 +116,8 @@ def decide(
     scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
     shares = data.label_shares
     largest = float((data.held_out.truth == (shares.index(max(shares)) if shares else 0)).mean())
-    return Judged(decision, scores, measure_held_out(probabilities, data, decision), error, largest, rates, answers)
+    rejections = measure_held_out(probabilities, data, decision)
+    return Judged(decision, scores, rejections, error, largest, rates, answers, count_unread(data, decision))
 
 
 def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
@@ -219,6 +223,15 @@ def measure_held_out(
         rate: measure_rejection(_read(rate, data), expected, found, data.labels, decision)
         for rate, found in probabilities.items()
     }
+
+
+def count_unread(data: TrainingData, decision: Decision) -> int:
+    """Return how many held-out texts with a label have no letter, digit or sign of the training texts."""
+    truth = data.held_out.truth
+    labelled = (
+        truth.any(axis=1) if data.scheme.multi_label else [label is not None for label in _expected(data, decision)]
+    )
+    return sum(has and not decision.reads(text) for has, text in zip(labelled, _read(0.0, data), strict=True))
 
 
 def _expected(data: TrainingData, decision: Decision) -> list[str | None]:

@@ -103,7 +103,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
-    held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED))
+    warned = (*request.warnings, *_about_names(request.training, plan))
+    held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED), warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -115,7 +116,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "training_texts": data.texts,
         "described": {"names": data.described.names, "descriptions": data.described.descriptions},
         "validation_texts": len(data.held_out.truth),
-        "warnings": [*request.warnings, *_about_names(request.training, plan)],
+        "warnings": [*warned],
         "leaked": request.leaked,
         "folds": data.folds,
         "multi_label": request.training.multi_label,
@@ -183,7 +184,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     logits = linear.answer()
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme, USUAL_FACTORS)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
-    return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities})
+    return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities}, warnings=(*request.warnings,))
 
 
 def make_plan(

@@ -13,7 +13,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.sentences import word_vectors
+from retvec_lite.training.word_vectors import embed_words
 
 _PENALTY: Final = 1e-3
 _STEPS: Final = 60
@@ -79,6 +79,6 @@ def _pooled(
         f"{LAST}/bias": np.zeros(width, np.float32),
     }
     embedding = {name: value for name, value in model.weights.items() if name.startswith("embedding/")}
-    vectors = word_vectors(reader.words, embedding, progress).astype(np.float16)
+    vectors = embed_words(reader.words, embedding, progress)
     network = TrainableNetwork(model.head, weights, vectors, np.ones(width, np.float32), lambda step: 0.0, settings)
     return network.logits(reader.word_ids(texts), width, PREDICTION_BATCH)

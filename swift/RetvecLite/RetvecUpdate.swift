@@ -47,26 +47,32 @@ public struct RetvecUpdate: Sendable {
     public let texts: [(text: String, labels: [String])]
     private let listed: [Manifest.File]
 
-    /// The names of the files.
-    public var files: [String] { listed.map(\.file) }
+    /// How many bytes each file has, by its name: download no more.
+    public var files: [String: Int] { Dictionary(listed.map { ($0.file, $0.bytes) }, uniquingKeysWith: { first, _ in first }) }
 
     /// The newest version of the contract that this package reads.
     private static let newestContract = 3
+
+    /// Public keys for which anybody can sign, such as one of zeros: retvec_lite/signing.py says which.
+    private static let lowOrder =
+        "^(0[01](00){30}[08]0|26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc[08]5"
+        + "|c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03[7f]a|(e[c-f]|f.)(ff){30}[7f]f)$"
 
     /// Checks the signature, then the name and version that were signed. Nothing is read of what is not signed.
     ///
     /// - Parameters:
     ///   - manifest: the exact bytes of `manifest.json`.
     ///   - signature: those of `manifest.json.sig`.
-    ///   - key: the public key that the app was built with, 64 hexadecimal digits.
+    ///   - key: the public key that the app was built with, 64 hexadecimal digits; of several with spaces between them, any may have signed.
     ///   - name: of the model: no other model of the same key can take its place.
-    ///   - installed: version of the installed model; the update must be newer.
+    ///   - installed: version of the installed model, 0 for none; the update must be newer.
     /// - Throws: `RetvecError` where anything is wrong.
     public init(manifest: Data, signature: Data, key: String, name: String, installed: Int = 0) throws {
-        guard let raw = Self.bytes(of: key), raw.count == 32, let known = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else {
-            throw RetvecError(code: "UPDATE_KEY", "The public key must be 64 hexadecimal digits.")
+        guard installed >= 0 else {
+            throw RetvecError(code: "UPDATE_INSTALLED", "The installed version is 0 for none, or more, not \(installed).")
         }
-        guard signature.count == 64, known.isValidSignature(signature, for: manifest) else {
+        let keys = try Self.keys(key)
+        guard signature.count == 64, keys.contains(where: { $0.isValidSignature(signature, for: manifest) }) else {
             throw RetvecError(code: "UPDATE_SIGNATURE", "The manifest was not signed with this key, or was changed since. Do not use its files.")
         }
         let found = try Self.read(manifest)
@@ -110,6 +116,19 @@ public struct RetvecUpdate: Sendable {
                 throw RetvecError(code: "UPDATE_ANSWERS", "The update answers \(found) to \"\(text)\", not \(labels). Keep the installed model.")
             }
         }
+    }
+
+    /// The public keys in a string.
+    private static func keys(_ text: String) throws -> [Curve25519.Signing.PublicKey] {
+        let digits = text.split(whereSeparator: \.isWhitespace).map { $0.lowercased() }
+        let keys = digits.compactMap { bytes(of: $0) }.filter { $0.count == 32 }.compactMap { try? Curve25519.Signing.PublicKey(rawRepresentation: $0) }
+        guard !digits.isEmpty, keys.count == digits.count else {
+            throw RetvecError(code: "UPDATE_KEY", "The public key must be 64 hexadecimal digits.")
+        }
+        guard !digits.contains(where: { $0.range(of: lowOrder, options: .regularExpression) != nil }) else {
+            throw RetvecError(code: "UPDATE_KEY", "Anybody can sign for this public key. Build with the one that retvec-lite make-key wrote.")
+        }
+        return keys
     }
 
     private static func read(_ signed: Data) throws -> Manifest {

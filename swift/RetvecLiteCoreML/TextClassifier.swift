@@ -171,7 +171,7 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
             characters = Set(try values.decode(String.self, forKey: .characters).unicodeScalars)
         }
 
-        /// Whether there is a letter or digit that training texts contained.
+        /// Whether there is a letter, digit or sign of the training texts.
         func reads<Scalars: Sequence>(_ text: Scalars) -> Bool where Scalars.Element == Unicode.Scalar {
             characters.isEmpty || text.contains { characters.contains($0) }
         }

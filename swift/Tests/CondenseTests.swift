@@ -8,7 +8,7 @@ final class CondenseTests: XCTestCase {
     }
 
     func testTheExampleOfTheContract() {
-        XCTAssertEqual(read("f - r - e - e   <b>m&#111;ney</b>!!!!!!%20now"), "free money! now")
+        XCTAssertEqual(read("f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!%20now"), "free money! now")
     }
 
     func testWhatIsDisplayedIsRead() {

@@ -7,7 +7,7 @@ final class RetvecClassifierTests: XCTestCase {
     }
 
     func testTheAnswersAreTheGoldenOnes() throws {
-        for (name, key) in [("plain", "engine-int4"), ("rejecting", "engine-int8"), ("several", "engine-int8")] {
+        for (name, key) in [("plain", "engine-int8"), ("rejecting", "engine-int8"), ("several", "engine-int8")] {
             let golden = try Golden.read(Golden.folder.appendingPathComponent("\(name).json"))
             let classifier = try open(name)
             XCTAssertEqual(classifier.labels, golden.labels)

@@ -5,6 +5,14 @@ import XCTest
 /// The updates that Python, JavaScript and Kotlin take and refuse as well.
 @available(iOS 13, macOS 10.15, tvOS 13, watchOS 6, *)
 final class RetvecUpdateTests: XCTestCase {
+    private struct Whole: Decodable {
+        let value: Int?
+
+        init(from decoder: Decoder) throws {
+            value = try? decoder.singleValueContainer().decode(Int.self)
+        }
+    }
+
     private struct Case: Decodable {
         let name: String
         let code: String?
@@ -12,7 +20,7 @@ final class RetvecUpdateTests: XCTestCase {
         let signature: String
         let key: String
         let model: String
-        let installed: Int
+        let installed: Whole?
         let file: String
         let content: String
         let answers: [String: [String]]
@@ -27,10 +35,11 @@ final class RetvecUpdateTests: XCTestCase {
         let file = Golden.folder.deletingLastPathComponent().appendingPathComponent("tests/data/updates.json")
         let cases = try JSONDecoder().decode([Case].self, from: Data(contentsOf: file))
         for item in cases {
+            guard let installed = item.installed?.value else { continue }  // the compiler refuses the others
             var code: String?
             do {
                 let update = try RetvecUpdate(
-                    manifest: Data(item.manifest.utf8), signature: bytes(item.signature), key: item.key, name: item.model, installed: item.installed
+                    manifest: Data(item.manifest.utf8), signature: bytes(item.signature), key: item.key, name: item.model, installed: installed
                 )
                 try update.check(item.file, Data(item.content.utf8))
                 try update.tryTexts { text in item.answers[text] ?? [] }
@@ -39,7 +48,7 @@ final class RetvecUpdateTests: XCTestCase {
             }
             XCTAssertEqual(code, item.code, item.name)
         }
-        XCTAssertEqual(Set(cases.map(\.code)).count, 9)
+        XCTAssertEqual(Set(cases.map(\.code)).count, 10)
     }
 }
 #endif

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import browser
 import pytest
 from patience import PATIENCE
 
@@ -152,7 +153,7 @@ const fail = (code) => async () => { throw Object.assign(new Error("Too bad."), 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not TSC.exists() or shutil.which("node") is None, reason="Node.js or TypeScript is not installed")
+@pytest.mark.skipif(browser.no_node() is not None, reason=f"{browser.no_node()}")
 def test_the_types_of_react_native_are_sound_and_errors_have_their_code(tmp_path: Path) -> None:
     stub = tmp_path / "node_modules" / "react-native"
     stub.mkdir(parents=True)

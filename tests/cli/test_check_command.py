@@ -54,7 +54,9 @@ def test_the_command_lists_wrong_labels_with_their_rows(messy: Path, printed: st
 def test_python_and_a_training_say_the_same(messy: Path, printed: str, tmp_path: Path) -> None:
     classifier = rl.train(messy)
     found = classifier.check()
-    assert str(found) in printed
+    assert str(found) in printed and "Rows are counted from 0, without the header." in printed
+    assert found.warnings == tuple(classifier.training["warnings"]) and "1 row skipped that holds" in found.warnings[0]
+    assert all(f"- {warning}" in printed for warning in found.warnings)
     assert classifier.training["doubtful"] == len(found.suspects) >= 1
     assert classifier.training["copies"] == {"texts": found.repeats, "groups": len(found.copies)}
     classifier.save(tmp_path / "saved")
@@ -67,6 +69,7 @@ def test_many_texts_are_checked_by_n_grams_all_of_them(messy: Path, monkeypatch:
     monkeypatch.setattr(training, "FEW", 40)
     monkeypatch.setattr(training, "fit_classifier", lambda *_, **__: pytest.fail("that costs a training"))
     data, found = rows_of(messy), rl.check(messy)
+    assert "1 row skipped that holds" in found.warnings[0]
     assert found.texts == 48 and {suspect.suggestion for suspect in found.suspects[:2]} == {"music"}
     assert all(data[suspect.row]["text"] == suspect.text for suspect in found.suspects)
 

@@ -311,12 +311,16 @@ def test_many_texts_keep_their_order_and_their_answers(main: Main, tiny_model: s
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.csv", "body\n12\n", r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column\."),
+        (
+            "a.csv",
+            "body\n12\n",
+            r"No column 'text' in .*a\.csv \(found: 'body'\)\. Name it with --text-column \(text_column\)\.",
+        ),
         ("a.csv", "text,text\n1,2\n", "The column 'text' appears twice in"),
         ("a.csv", "", r"a\.csv is empty\."),
         ("a.csv", "text,id\n12\n", r"a\.csv, line 2: 1 cell, but the header has 2"),
         ("a.csv", 'text\n"12" x\n', "line 2: broken quoting"),
-        ("a.jsonl", "[1]\n", "row 1: not a JSON object with the field 'text'"),
+        ("a.jsonl", "[1]\n", "row 0: not a JSON object with the field 'text'"),
         ("a.jsonl", '{"text": "1"}\n{"text": 1}\n', "line 2: 'text' must be a string, not 1"),
         ("a.txt", "12\n\udce9\n", "a.txt, line 2: the byte 0xE9 is not UTF-8"),
         ("a.pdf", "x", r"Cannot read .*a\.pdf: the name of a file of texts ends in"),

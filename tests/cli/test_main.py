@@ -58,7 +58,7 @@ def test_evaluate_by_a_column(main: Main, tiny_model: str, tmp_path: Path) -> No
     assert code == 0
     assert [(row["value"], row["accuracy"]) for row in json.loads(output)["groups"]] == [("de", 1.0), ("en", 0.5)]
     code, _, errors = main("evaluate", tiny_model, "--data", path, "--by", "country")
-    assert code == 2 and "'country'" in errors and "Name it with --by." in errors and errors.count("\n") == 1
+    assert code == 2 and "'country'" in errors and "Name it with --by (by)." in errors and errors.count("\n") == 1
 
 
 def test_evaluate_plot(main: Main, tiny_model: str, data: str, tmp_path: Path) -> None:
@@ -225,6 +225,20 @@ def test_bad_usage(main: Main, arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["train", "a.csv"], "--out is missing: add --out DIR, folder for the trained classifier"),
+        (["train", "a.csv", "trained"], "--out is missing: add --out DIR, folder for the trained classifier"),
+        (["export", "trained"], "--out is missing: add --out DIST, the folder to make"),
+        (["compare", "old", "new"], "--data is missing: add --data FILE, labelled .csv"),
+    ],
+)
+def test_an_option_that_is_missing_is_shown_as_it_is_written(main: Main, arguments: list[str], told: str) -> None:
+    code, _, errors = main(*arguments)
+    assert code == 2 and f"error: {told}" in errors and f"See retvec-lite {arguments[0]} --help." in errors
+
+
+@pytest.mark.parametrize(
     ("arguments", "meant"),
     [
         (["trian", "a.csv"], "train"),
@@ -284,8 +298,8 @@ def raising(error: BaseException) -> Callable[[Any], int]:
         (RetvecLiteError("No a\nin b."), 2, "error: No a in b."),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(errno.ENOSPC, "No space left on device", "out/x"), 2, "Cannot read or write out/x: No space left on device."),
-        (ModuleNotFoundError("no", name="tensorflow.keras"), 2, 'tensorflow is not installed. Run: pip install "retvec-lite[train]"'),
-        (ModuleNotFoundError("no", name="rich"), 2, 'Run: pip install "retvec-lite[evaluate]"'),
+        (ModuleNotFoundError("no", name="tensorflow.keras"), 2, 'tensorflow is not installed. Run `pip install ".[train]"'),
+        (ModuleNotFoundError("no", name="rich"), 2, 'Run `pip install ".[evaluate]"'),
         (MemoryError(), 2, "Out of memory"),
     ],
 )  # fmt: skip
@@ -322,7 +336,7 @@ def test_a_missing_extra_is_named_before_the_work_starts(
 
     monkeypatch.setattr(builtins, "__import__", without)
     code, output, errors = main("evaluate", tiny_model, "--data", data, "--json", "--plot", "x.png")
-    assert (code, output) == (2, "") and 'pip install "retvec-lite[evaluate]"' in errors
+    assert (code, output) == (2, "") and 'pip install ".[evaluate]"' in errors
 
 
 def test_info_and_evaluate_need_a_runtime_alone(tiny_model: str, data: str) -> None:

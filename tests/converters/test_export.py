@@ -16,13 +16,13 @@ from tflite_metadata import read_metadata
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.converters import engine, verify
 from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
+from retvec_lite.converters import verify
 from retvec_lite.converters.export import export_model, owned_files
 from retvec_lite.converters.export_report import Report
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
-from retvec_lite.converters.recipes import RECIPES, Recipe
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as parity
 from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
@@ -257,20 +257,23 @@ def test_the_command_says_which_format_failed_and_writes_the_others(
 @pytest.mark.usefixtures("converted")
 def test_a_format_that_refuses_does_not_keep_the_others_away(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several recipes, one alone may be refused."""
-    real = engine.build_file
+    real = tflite_format.package
 
-    def refuse(classifier: TrainedModel, recipe: Recipe, *rest: Any) -> bytes:
-        if recipe.name == "int8":
+    def refuse(*given: Any) -> bytes:
+        if RECIPES["int4"] not in given:
             raise RetvecLiteError("No.")
-        return real(classifier, recipe, *rest)
+        return real(*given)
 
-    monkeypatch.setattr(engine, "build_file", refuse)
-    with pytest.raises(rl.IncompleteExportError, match=r"^classifier-int8\.retvec cannot be written: No\. Written: "):
-        export(source, formats=["tflite", "engine"], recipes=["int8", "int4"])
-    recipes = {"tflite": ["int8", "int4"], "retvec": ["int4"]}
-    assert {path.name for path in (source / "dist").glob("classifier-*")} == {
-        f"classifier-{recipe}.{suffix}" for suffix, names in recipes.items() for recipe in names
-    }
+    monkeypatch.setattr(tflite_format, "package", refuse)
+    for formats, recipes, written in (
+        (["tflite", "engine"], ["int8"], {"classifier-int8.retvec"}),
+        (["tflite"], ["int8", "int4"], {"classifier-int4.tflite"}),
+    ):
+        with pytest.raises(
+            rl.IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\. Written: "
+        ):
+            export(source, formats=formats, recipes=recipes, force=True)
+        assert {path.name for path in (source / "dist").glob("classifier-*")} == written
 
 
 @pytest.mark.usefixtures("converted")

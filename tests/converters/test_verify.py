@@ -92,7 +92,7 @@ def test_what_coremltools_would_read_is_skipped_without_it(dist: Path, monkeypat
     found = check(dist)
     assert found.ok and [artifact.file for artifact in found.artifacts] == ["classifier-int8.tflite"]
     assert set(found.skipped) >= {"coreml (evaluated)", "coreml"}
-    assert 'is not installed (pip install "retvec-lite[coreml]"): skipped.' in str(found)
+    assert 'is not installed (run `pip install ".[coreml]"` in your checkout of retvec-lite): skipped.' in str(found)
     (dist / "classifier-int8.tflite").unlink()
     with pytest.raises(RetvecLiteError, match=r"^The package coremltools is not installed"):
         check(dist)

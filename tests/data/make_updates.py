@@ -57,6 +57,32 @@ def case(name: str, code: str | None, **changes: Any) -> dict[str, Any]:
     return {"name": name, "code": code, **right, **changes}
 
 
+PRIME: Final = 2**255 - 19
+
+
+def keys_of_low_order() -> list[str]:
+    """The encodings of the eight points (x, y) of Edwards25519 with 8 (x, y) = (0, 1), canonical or not: RFC 8032, sections 5.1 and 5.1.3.
+
+    On the curve -x^2 + y^2 = 1 + d x^2 y^2, they have y = 1, y = -1, y = 0, or a double with y = 0.
+    """
+    d = -121665 * pow(121666, -1, PRIME) % PRIME
+    root = pow(2, (PRIME - 1) // 4, PRIME)  # of -1
+    # 2 (x, y) has y = 0 where x^2 = -y^2, so that d y^4 + 2 y^2 - 1 = 0.
+    found = {0, 1, PRIME - 1}
+    for sign in (1, -1):
+        square = (-1 + sign * _root(1 + d, root)) * pow(d, -1, PRIME) % PRIME
+        if pow(square, (PRIME - 1) // 2, PRIME) == 1:
+            found |= {_root(square, root), -_root(square, root) % PRIME}
+    written = found | {y + PRIME for y in found if y + PRIME < 2**255}
+    return [(y + sign * 2**255).to_bytes(32, "little").hex() for y in sorted(written) for sign in (0, 1)]
+
+
+def _root(square: int, of_minus_one: int) -> int:
+    """A square root in the field of Curve25519."""
+    root = pow(square, (PRIME + 3) // 8, PRIME)
+    return root if root * root % PRIME == square % PRIME else root * of_minus_one % PRIME
+
+
 def cases() -> Iterator[dict[str, Any]]:
     text = json.dumps(manifest_fields(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     signature = OWN.sign(text.encode()).hex()
@@ -80,6 +106,21 @@ def cases() -> Iterator[dict[str, Any]]:
     yield case("installed version", "UPDATE_OLD", installed=7)
     yield case("older version", "UPDATE_OLD", installed=8)
 
+    for installed in (-1, 2**53, 6.5, "6", "x", None, True, [], {}):
+        code = "UPDATE_OLD" if installed == 2**53 else "UPDATE_INSTALLED"
+        yield case(f"installed is {json.dumps(installed)}", code, installed=installed)
+
+    keys = [public_key(one) for one in (OWN, OTHER)]
+    for name, key in (
+        ("first", " ".join(keys)),
+        ("second", " ".join(reversed(keys))),
+        ("second, in lines", f"\n{keys[1]}\r\n {keys[0]}\n"),
+    ):
+        yield case(f"signed with the {name} of two keys", None, key=key)
+    yield case("signed with neither of two keys", "UPDATE_SIGNATURE", signer=Ed25519PrivateKey.from_private_bytes(bytes(32)), key=" ".join(keys))  # fmt: skip
+    for second in ("x" * 64, keys[1][:62], "0" * 64):
+        yield case(f"{second[:2]}... beside the right key", "UPDATE_KEY", key=f"{keys[0]} {second}")
+
     yield case("app with another key", "UPDATE_SIGNATURE", key=public_key(OTHER))
     yield case("signed with another key", "UPDATE_SIGNATURE", signer=OTHER)
     yield case("version changed", "UPDATE_SIGNATURE", manifest=text.replace('"version": 7', '"version": 9'), signature=signature)  # fmt: skip
@@ -93,6 +134,13 @@ def cases() -> Iterator[dict[str, Any]]:
 
     yield case("short key", "UPDATE_KEY", key=public_key(OWN)[:62])
     yield case("key of other characters", "UPDATE_KEY", key="x" * 64)
+    yield case("no key", "UPDATE_KEY", key="")
+    for key in keys_of_low_order():
+        # Anybody's signature: with S = 0 and R = 1, the equation R + hA = 0 holds for one manifest in eight, or for all.
+        for written in (key, key.upper()) if key != key.upper() else (key,):
+            yield case(f"key {written[:8]}...{written[-2:]}", "UPDATE_KEY", key=written, signature="01" + "00" * 63)
+    for number in range(2, 19):
+        yield case(f"key not canonical {number}", "UPDATE_KEY", key=(PRIME + number).to_bytes(32, "little").hex())
 
     yield case("another model of the same key", "UPDATE_NAME", model="spam")
     yield case("no name", "UPDATE_NAME", fields={"name": None})

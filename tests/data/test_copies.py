@@ -101,6 +101,21 @@ def test_groups_are_numbered_by_their_first_text() -> None:
     assert find_copies([]).tolist() == [] and count_copies(find_copies([])) == {"texts": 0, "groups": 0}
 
 
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [("order the lamp for 100 EUR", "order the lamp for 1000 EUR"), ("★★★★☆ what a fine lamp this is to read by at night and in the morning", "★☆☆☆☆ what a fine lamp this is to read by at night and in the morning"),
+     ("ring house number 5 on Main Street", "ring house number 5b on Main Street")],
+)  # fmt: skip
+def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: str) -> None:
+    texts = [small, large, f"{small}!", large.upper(), f"hello {large}"]
+    groups = np.zeros(5, np.int64)
+    assert [group.labels for group in copy_groups(texts, "slsll", groups)] == [("s",), ("l",)]
+    assert [group.labels for group in copy_groups(texts, "slsls", groups)] == [("s",), ("l", "s")]
+    assert [group.rows for group in copy_groups(texts, "sssss", groups)] == [(0, 1, 2, 3, 4)], (
+        "numbers count as one where labels are one"
+    )
+
+
 @pytest.mark.parametrize("times", [1, 2, 8])
 def test_copies_count_once(times: int) -> None:
     assert count_independent(np.repeat(np.arange(30), times)) == pytest.approx(30)

@@ -1,14 +1,16 @@
 """Data where a text may have several labels, or none: read from files and from Python, split, and told from data with one label."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import retvec_lite as rl
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
 from retvec_lite.data.splits import split
-from retvec_lite.data.warnings import check_single, check_trainable, data_warnings
+from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 
 SETS = [("a", "b"), (), ("b",), ("a",)]
@@ -54,6 +56,124 @@ def test_numbers_and_numpy_values_are_labels(tmp_path: Path) -> None:
     assert read_dataset(path, multi_label=True).label_sets == (("1", "true"),)
 
 
+LISTS = {
+    "Python": "['a', 'b']",
+    "Python, a tuple": "('a', 'b')",
+    "Python, a set": "{'b', 'a'}",
+    "JSON": '["a", "b"]',
+    "NumPy": "['a' 'b']",
+    "NumPy, many": "['a'\n 'b']",
+    "NumPy, as pandas shows it": "array(['a', 'b'], dtype=object)",
+    "PostgreSQL": "{a,b}",
+    "Spark": "[a, b]",
+    "Label Studio": '{"choices": ["a", "b"]}',
+}
+"""Who writes a list into a cell -> how."""
+
+
+@pytest.mark.parametrize("cell", LISTS.values(), ids=LISTS)
+def test_a_list_in_a_cell_is_several_labels_or_refused_and_never_a_class(tmp_path: Path, cell: str) -> None:
+    rows = [{"text": "1", "label": cell}, {"text": "2", "label": "b"}, {"text": "3", "label": "a"}]
+    with (tmp_path / "d.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, ["text", "label"])
+        table.writeheader()
+        table.writerows(rows)
+    for data in (tmp_path / "d.csv", rows):
+        found = as_dataset(data, multi_label=True)
+        assert found.label_sets == (("a", "b"), ("b",), ("a",)) and found.classes == ("a", "b")
+        for given in (None, False):
+            with pytest.raises(RetvecLiteError) as caught:
+                as_dataset(data, multi_label=given)
+            told = str(caught.value)
+            assert (
+                "'label' is a list of labels: [" in told
+                and "--multi-label (multi_label=True)" in told
+                and "skip" not in told
+            )
+
+
+@pytest.mark.parametrize(
+    "cell", ["['a']", "('a',)", "{'a'}", '["a"]', "array(['a'], dtype=object)", '{"choices": ["a"]}', "[ 'a' ]"]
+)
+def test_a_list_of_one_label_is_that_label(tmp_path: Path, cell: str) -> None:
+    for several in (None, True):
+        assert as_dataset(["x"], [cell], multi_label=several).labels == ("a",)
+        assert as_dataset(["x"], [["a"]], multi_label=several).labels == ("a",)
+    path = write(tmp_path, "d.jsonl", '{"text":"x","label":["a"]}\n{"text":"y","label":{"choices":["b"]}}\n')
+    assert read_dataset(path).labels == ("a", "b") and not read_dataset(path).multi_label
+
+
+@pytest.mark.parametrize("cell", ["[]", "{}", "()", "set()", " [ ] ", '{"choices": []}', "['']"])
+def test_an_empty_list_is_no_label(cell: str) -> None:
+    assert as_dataset(["x", "y"], [cell, "a"], multi_label=True).label_sets == ((), ("a",))
+    with pytest.raises(RetvecLiteError, match=r"the column 'label' is empty\. Pass --multi-label"):
+        as_dataset(["x", "y"], [cell, "a"])
+
+
+def test_words_in_brackets_are_labels() -> None:
+    labels = ["[spam]", "(late)", "{x}", "billing [old]", "(a) or (b)", "(1)", "(a, b)", ":-)", "a, b", "[a] [b]", "[1"]
+    assert as_dataset(list("0123456789x"), labels).labels == tuple(labels)
+    assert as_dataset(["x", "y"], ["[a, b]", "[a]"], multi_label=True).label_sets == (("a", "b"), ("a",)), "Spark's"
+
+
+@pytest.mark.parametrize("cell", ["[0 1 0]", "[0, 1, 0]", "[0. 1. 0.]", [0, 1, 0], np.array([1, 0, 0])])
+def test_a_row_of_zeros_and_ones_is_no_list_of_labels(cell: Any) -> None:
+    for several in (False, True):
+        with pytest.raises(RetvecLiteError, match=r"a row of numbers, one for each label: \[.* List the names"):
+            as_dataset(["x"], [cell], multi_label=several)
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [('{"a": 1}', "must be a string"), ('[[0, 5, "PER"]]', "must be a string"), ("[null]", "not null")],
+)
+def test_what_lists_something_else_is_refused(cell: str, problem: str) -> None:
+    for several in (False, True):
+        with pytest.raises(RetvecLiteError, match=problem):
+            as_dataset(["x"], [cell], multi_label=several)
+
+
+@pytest.mark.parametrize(
+    ("labels", "count", "sign"),
+    [
+        (["a, b", "a", "b"], 1, ","),
+        (["a, urgent", "a", "b, urgent", "b"], 2, ","),
+        (["a;b", "b;c", "c;a"], 3, ";"),
+        (["a#b", "b", "a"], 1, "#"),
+        (["#a#b", "#b", "#a"], 1, "#"),
+        (["<a><b>", "<a>", "<b>"], 1, "><"),
+        (["a/b", "a", "b"], 1, "/"),
+        (["a + b", "a", "b"], 1, "+"),
+        (["a & b", "a", "b", "c"], 1, "&"),
+    ],
+)
+def test_several_labels_with_another_sign_between_them_are_refused(labels: list[str], count: int, sign: str) -> None:
+    texts = [f"text {row}" for row in range(len(labels))]
+    for several in (None, True):
+        with pytest.raises(RetvecLiteError) as caught:
+            rl.check(texts * 2, labels * 2, multi_label=several)
+        told = str(caught.value)
+        assert f"{2 * count} of {2 * len(labels)} labels of the given data" in told and f"several with {sign!r}" in told
+        assert "write | in its place" in told and "--no-multi-label" in told
+    check_trainable(as_dataset(texts * 2, labels * 2, multi_label=False))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["Smith, John", "Smith, Jane", "Doe, John", "Doe, Jane"],
+        ["card", "card/lost", "card/stolen", "account", "account/lost"],
+        ["C#", "F#", "C", "C++"],
+        ["#a", "#b"],
+        ["World", "Sports", "Business", "Sci/Tech"],
+        ["food, drinks", "snacks"],
+        ["", "a"],
+    ],
+)
+def test_names_with_signs_are_one_label(labels: list[str]) -> None:
+    check_separated(labels, "d.csv")
+
+
 def test_a_part_of_the_rows_stays_what_it_is() -> None:
     part = as_dataset(list("1234"), ["a|b", "", "b", "a"], multi_label=True).select([1, 0])
     assert part.label_sets == ((), ("a", "b")) and part.multi_label and part.texts == ("2", "1")
@@ -72,7 +192,11 @@ def test_a_part_of_the_rows_stays_what_it_is() -> None:
         ),
         ([["a", float("nan")]], {"multi_label": True}, "a missing value|must be a string"),
         ([["a\tb"]], {"multi_label": True}, "control character"),
-        ([""], {}, "the column 'label' is empty. Pass --multi-label if a text may have no label"),
+        (
+            [""],
+            {},
+            "the column 'label' is empty. Pass --multi-label \\(multi_label=True\\) if a text may have no label",
+        ),
     ],
 )
 def test_what_is_no_set_of_labels_is_refused(labels: list[Any], options: Any, message: str) -> None:
@@ -129,7 +253,7 @@ def test_warnings_count_labels_not_sets() -> None:
     assert data_warnings(data) == ["1 text has different labels in different rows: 'x' ('a', 'a|b')."]
     single = as_dataset(list("1234567890"), ["a", "b"] * 5, multi_label=True)
     assert data_warnings(single) == [
-        "Every text has exactly one label: without --multi-label, the classifier would know that."
+        "Every text has exactly one label: without --multi-label (multi_label), the classifier would know that."
     ]
 
 
@@ -138,5 +262,7 @@ def test_how_bad_rows_are_left_out_is_told_once_and_not_to_who_does_so(tmp_path:
     with pytest.raises(RetvecLiteError) as caught:
         read_dataset(path)
     assert str(caught.value).count("--skip-bad-rows") == 1
-    with pytest.raises(RetvecLiteError, match=r"the first: .* Pass --multi-label if a text may have no label\.$"):
+    with pytest.raises(
+        RetvecLiteError, match=r"the first: .* Pass --multi-label \(multi_label=True\) if a text may have no label\.$"
+    ):
         read_dataset(path, skip_bad_rows=True)

@@ -78,7 +78,7 @@ def test_usual_labels_pass() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [float("inf"), float("nan"), 10**400, -(10**5000), [1], {}, None, b"a"],
+    [float("inf"), float("nan"), 10**400, -(10**5000), [1, 2], {}, None, b"a"],
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_label(value: object) -> None:

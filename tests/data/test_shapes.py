@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,42 @@ def test_other_shapes_of_json_say_how_to_write_it(tmp_path: Path, content: str, 
     assert part in told and '[{"text": ..., "label": ...}, ...]' in told and "skip" not in told
 
 
-@pytest.mark.parametrize("sign", "^~:#\x1f-")
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"meta": {"text": "inner", "source": "mail"}},  # a help desk
+        {"meta": {"text": "inner", "label": "inner"}},
+        {"tokens": [{"text": "hi", "id": 0}, {"text": "you", "id": 1}]},  # Prodigy
+        {"retweeted_status": {"id": 0, "text": "hi"}},  # Twitter
+        {"blocks": [{"type": "rich_text", "text": {"text": "hi"}}]},  # Slack
+        {"attachments": [{"text": "hi", "label": "x"}]},
+        {"quoted": {"text": None}, "thread": [{"text": "a"}, {"text": "b"}]},
+        {"data": {"text": "inner"}, "row": {"text": "inner"}},
+    ],
+)
+def test_a_row_with_a_text_of_its_own_is_read_whatever_other_fields_hold(tmp_path: Path, other: dict[str, Any]) -> None:
+    rows = [
+        {"id": row, "text": text, **other, "label": label}
+        for row, (text, label) in enumerate([("hi", "a"), ("you", "b")])
+    ]
+    for name, content in (("d.jsonl", "\n".join(map(json.dumps, rows))), ("d.json", json.dumps(rows))):
+        path = tmp_path / name
+        path.write_text(content)
+        found = read_dataset(path)
+        assert (found.texts, found.labels, found.left_out) == (("hi", "you"), ("a", "b"), ())
+        assert list(read_texts(path)) == ["hi", "you"]
+        # Another field is no label, and no hint to one.
+        with pytest.raises(
+            RetvecLiteError, match=r"no field 'intent' \(found: 'id', 'text', .*Name it with --label-column"
+        ):
+            read_dataset(path, label_column="intent")
+
+
+@pytest.mark.parametrize("sign", "^~:#\x1f-'")
 def test_an_unusual_delimiter_is_named(tmp_path: Path, sign: str) -> None:
     told = refusal(tmp_path / "d.csv", f"text{sign}label\nhi{sign}a\n")
-    assert f"add --delimiter {sign!r} (delimiter={sign!r})." in told
+    typed = {"\x1f": "$'\\x1f'"}.get(sign, shlex.quote(sign))  # what the shell makes that sign of
+    assert f"add --delimiter {typed} (delimiter={sign!r})." in told
     assert read_dataset(tmp_path / "d.csv", delimiter=sign).texts == ("hi",)
     told = refusal(tmp_path / "d.csv", f"body{sign}kind\nhi{sign}a\n")
     assert "name it with --delimiter (delimiter)" in told

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
@@ -62,6 +64,25 @@ def test_messages_name_the_file_of_a_row_and_count_over_all(folder: Path) -> Non
     assert empty == "2 empty rows skipped." and "data/a.csv, line 4." in header and "data/b.tsv, line 2" in bad
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"text": ["hi"], "label": ["a"]}),
+        pd.Series(["hi"]),
+        {"text": ["hi"], "label": ["a"]},
+        [("hi", "a")],
+        [{"text": "hi", "label": "a"}],
+        np.array(["hi"]),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_the_reader_of_files_says_where_tables_and_texts_belong(data: Any) -> None:
+    with pytest.raises(
+        RetvecLiteError, match=rf"this is a {type(data).__name__}\. Pass a table, .* `train`, `check` or `evaluate`"
+    ):
+        read_dataset(data)
+
+
 def test_what_several_files_are_called_names_the_first_and_counts_the_others(folder: Path) -> None:
     assert read_dataset([Path("data/a.csv"), Path("data/b.tsv")]).path == Path("data/a.csv and 1 more")
     assert read_dataset("data").path == Path("data") and read_dataset("data/*.csv").path == Path("data/*.csv")
@@ -80,7 +101,8 @@ def test_names_of_files_and_folders_are_labels_where_that_is_asked_for(folder: P
     for name, text in (
         ("spam/1.txt", "win now\n\nfree money\n"),
         ("ham/x.txt", "see you at six\r\n"),
-        ("ham/y.csv", "text\nok\n"),
+        ("ham/y.csv", "text\nok\nfine\n"),
+        ("ham/z.txt", "\n"),
     ):
         place = folder.parent / "mails" / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -89,12 +111,58 @@ def test_names_of_files_and_folders_are_labels_where_that_is_asked_for(folder: P
     assert list(zip(found.texts, found.labels, strict=True)) == [
         ("see you at six", "ham"),
         ("ok", "ham"),
-        ("win now", "spam"),
-        ("free money", "spam"),
+        ("fine", "ham"),
+        ("win now\n\nfree money", "spam"),
     ]
     assert found.left_out == ("1 empty row skipped.",)
     with pytest.raises(RetvecLiteError, match=r"The folder mails/spam has no file whose name ends in \.csv"):
         read_dataset("mails/spam")
+
+
+LONG = "Dear all,\r\n\r\nsee you at six.\r\n\tBest,\r\nAnn\r\n"
+
+
+def documents(folder: Path, *labels: str, count: int, text: str = LONG) -> None:
+    for label in labels:
+        (folder / label).mkdir(parents=True)
+        for number in range(count):
+            (folder / label / f"{number}.txt").write_bytes(f"{text}{number}\r\n".encode())
+
+
+@pytest.mark.parametrize("count", [5, 20])
+def test_a_text_file_in_the_folder_of_a_label_is_one_text(tmp_path: Path, count: int) -> None:
+    documents(tmp_path / "mails", "ham", "spam", count=count)
+    found = read_dataset(tmp_path / "mails", labels_from="folder")
+    assert found.labels == ("ham",) * count + ("spam",) * count and not found.left_out
+    assert found.texts[0] == "Dear all,\n\nsee you at six.\n\tBest,\nAnn\n0"
+
+
+def test_few_text_files_of_several_lines_are_asked_about(tmp_path: Path) -> None:
+    documents(tmp_path / "lines", "ham", "spam", count=1)
+    with pytest.raises(
+        RetvecLiteError, match=r"Each folder has one text file, such as .*0\.txt, and a text file is one text where"
+    ) as caught:
+        read_dataset(tmp_path / "lines", labels_from="folder")
+    assert "name the files by the labels (spam.txt) and pass --labels-from file (labels_from='file')" in str(
+        caught.value
+    )
+    documents(tmp_path / "few", "ham", "spam", count=3)
+    (note,) = read_dataset(tmp_path / "few", labels_from="folder").left_out
+    assert note.startswith("The 6 text files are one text each. If each line is one, name")
+    documents(tmp_path / "short", "ham", "spam", count=1, text="")
+    assert read_dataset(tmp_path / "short", labels_from="folder").left_out == ()
+    # Named by their labels, such files have a text a line.
+    (tmp_path / "spam.txt").write_text("win now\nfree money\n")
+    assert read_dataset(tmp_path / "spam.txt", labels_from="file").texts == ("win now", "free money")
+
+
+def test_a_document_that_cannot_be_read_is_left_out_whole(tmp_path: Path) -> None:
+    documents(tmp_path / "mails", "ham", count=6)
+    (tmp_path / "mails" / "ham" / "3.txt").write_bytes(b"good\ncaf\xe9\ngood\n")
+    with pytest.raises(RetvecLiteError, match=r"3\.txt, line 2: the byte 0xE9"):
+        read_dataset(tmp_path / "mails", labels_from="folder")
+    found = read_dataset(tmp_path / "mails", labels_from="folder", skip_bad_rows=True)
+    assert len(found) == 5 and "1 bad row skipped" in found.left_out[0] and list(found.rows) == [0, 1, 2, 4, 5]
 
 
 def test_a_repeated_header_is_skipped_where_the_label_is_in_the_name(folder: Path) -> None:

@@ -1,5 +1,7 @@
 """Labelled texts in memory: tables of any library, records, pairs, and what becomes of labels that are no strings."""
 
+import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,3 +151,18 @@ def test_labels_are_no_string() -> None:
 def test_a_dataset_stays_what_it_is() -> None:
     data = Dataset(("a",), ("b",))
     assert as_dataset(data) is data
+
+
+def test_rows_are_counted_from_0_and_lines_from_1(tmp_path: Path) -> None:
+    rows = [{"text": "hi", "label": "a"}, {"text": "you", "label": "b"}, {"text": "x", "label": ""}]
+    (tmp_path / "d.json").write_text(json.dumps(rows))
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pd.DataFrame(rows).to_csv(tmp_path / "d.csv", index=False)
+    files = {"d.json": "row 2", "d.jsonl": "line 3", "d.csv": "line 4"}
+    if importlib.util.find_spec("pyarrow"):
+        pd.DataFrame(rows).to_parquet(tmp_path / "d.parquet")
+        files["d.parquet"] = "row 2"
+    for data, place in {**{tmp_path / name: place for name, place in files.items()}, None: "row 2"}.items():
+        with pytest.raises(RetvecLiteError, match=rf", {place}: the column 'label' is empty"):
+            as_dataset(data or pd.DataFrame(rows))
+        assert as_dataset(data or rows, skip_bad_rows=True).given_rows == range(2)

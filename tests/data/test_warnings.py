@@ -57,6 +57,46 @@ def test_each_fault_is_told(rows: list[tuple[str, str]], expected: str) -> None:
     assert data_warnings(dataset(*GOOD, *rows)) == [expected]
 
 
+@pytest.mark.parametrize(
+    "cell",
+    ["#REF!", "#N/A", "#NAME?", "#DIV/0!", "#VALUE!", "#SPILL!", "#GETTING_DATA", "#BEZUG!", "#NV", "#ÜBERLAUF!", "#NOM?", "#¡REF!", "#¿NOMBRE?", "#N/D", "#ИМЯ?", "#Н/Д"],
+)  # fmt: skip
+def test_what_a_spreadsheet_shows_where_a_formula_fails_is_told(cell: str) -> None:
+    told = "which spreadsheets show where a formula fails. Mend the sheet, or leave these rows out."
+    assert data_warnings(dataset(*GOOD, (cell, "alarm"))) == [f"1 text reads {cell!r}, {told}"]
+    rows = [(f"ring {row}", cell) for row in range(5)]
+    assert data_warnings(dataset(*GOOD, *rows)) == [f"5 labels read {cell!r}, {told}"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["=VLOOKUP(A1;B:B;2)", "=A2&B2", '="a"&B1', "=Sheet1!A1", "='My sheet'!B2", "=-A1", "=(A1+B1)", "=$A$1", "=ZÄHLENWENN(A1:A9)", "= SUM(A1)"],
+)  # fmt: skip
+def test_formulas_are_told(cell: str) -> None:
+    (found,) = data_warnings(dataset(*GOOD, (cell, "alarm")))
+    assert found == f"1 text is a formula: {cell!r}. Save the sheet with their values, as CSV UTF-8."
+
+
+def test_what_only_looks_like_a_formula_is_a_text() -> None:
+    texts = (
+        "=)",
+        "=D",
+        "=== hi ===",
+        "=> see above",
+        "=1+1=2",
+        "#wow!",
+        "#Hilfe!",
+        "#1",
+        "#привет!",
+        "# REF!",
+        "-5 today",
+        "@bob hi",
+        "+1",
+        "=B2B",
+    )
+    assert data_warnings(dataset(*GOOD, *((text, "alarm") for text in texts))) == []
+
+
 def test_validation_texts_that_are_trained_on_are_told() -> None:
     found = data_warnings(dataset(*GOOD), dataset(("alarm 1", "alarm"), ("alarm 1", "alarm"), ("new", "alarm")))
     told = "in the training data as well, or nearly so, so accuracy will look too good"

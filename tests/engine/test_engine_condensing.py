@@ -4,6 +4,7 @@ import random
 import sys
 import unicodedata
 from collections.abc import Iterable
+from operator import mul
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from retvec_lite.condensing import ENTITIES, INLINE, condense
 from retvec_lite.contract import SEPARATING
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
-from retvec_lite.kinds import FROM_RIGHT, MARKS, SCRIPTS, SIGNS
+from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, Ranges
 from retvec_lite.windows import read_limit, read_text
 
@@ -74,7 +75,7 @@ def calls(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Calls:
 
 def assert_as_python_reads_it(calls: Calls, text: str) -> None:
     right = condense(text, LIMIT)
-    assert calls.condense(text) == right
+    assert calls.condense(text) == right == calls.condense_by(text, (3, 0, CONFIG.max_chars))
     if not any(unicodedata.category(char) == "Cs" for char in text):
         assert calls.condense(text.encode()) == right
 
@@ -107,7 +108,20 @@ def pieces() -> st.SearchStrategy[str]:
         lambda char: "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
     )
     units = st.integers(0, 0xFFFF).map("\\u{:04X}".format)
-    letters = st.sampled_from([*"abé1٣дאกक가我ßẞ", *edges(SIGNS), *edges(SCRIPTS), *edges(IGNORED), *edges(MARKS)])
+    repeated = st.builds(mul, st.sampled_from([*"aAАαԱ1٣〇①我!★😀", "1A", "★ ", "٣1"]), st.integers(1, 24))
+    mixed = st.text("аОoOоуyykкmέαaνoվսuшzë", min_size=2, max_size=9)
+    optional = st.sampled_from([*"اסܐ\u0654ـ", *edges(OPTIONAL)])
+    letters = st.sampled_from(
+        [
+            *"abé1٣дאกक가我ßẞ",
+            *edges(DIGITS),
+            *edges(CAPITALS),
+            *edges(SIGNS),
+            *edges(SCRIPTS),
+            *edges(IGNORED),
+            *edges(MARKS),
+        ]
+    )
     marks = st.sampled_from(
         [chr(code) for first, last in MARKS for code in (first, last)] + ["\u0301", "\u0323", "\u0336", "\u20dd"]
     )
@@ -127,6 +141,10 @@ def pieces() -> st.SearchStrategy[str]:
         units,
         letters,
         letters,
+        repeated,
+        repeated,
+        mixed,
+        optional,
         display,
         display,
         marks,

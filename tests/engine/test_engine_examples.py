@@ -51,7 +51,7 @@ def in_wasm(folder: Path) -> tuple[str | Path, ...]:
 @pytest.mark.parametrize("started", [in_c, in_wasm])
 def test_an_example_gives_the_golden_answers(started: Callable[[Path], tuple[str | Path, ...]], tmp_path: Path) -> None:
     program = started(tmp_path)
-    for name, key in (("plain", "engine-int4"), ("rejecting", "engine-int8")):
+    for name, key in (("plain", "engine-int8"), ("rejecting", "engine-int8")):
         golden = json.loads((GOLDEN / f"{name}.json").read_text(encoding="ascii"))
         cases = [case for case in (*golden["cases"], *golden["long"]) if is_line(case["text"])]
         printed = run(

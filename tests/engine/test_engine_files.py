@@ -6,24 +6,26 @@ import random
 import shutil
 import struct
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from engine_cases import CASES, engine_of, file_of, mutated
-from engine_program import compile_driver, drive, texts
+from engine_program import DRIVER, compile_driver, drive, texts
 from hostile_files import mended
 from sound_files import FIXED_SETTINGS
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.native import load_library
+from retvec_lite.runtime.native import NativeEngine, load_library
 from retvec_lite.runtime.retvec_file import HEADS, SECTIONS, SETTINGS, check_frame, check_sum, sections_of, to_file
 from tools import engine_tables
-from tools.build_engine import EXPORTED, FLAGS, SOURCE, zig
+from tools.build_engine import EXPORTED, FLAGS, SOURCE, build, zig
 
-FILES = [file_of(name, recipe) for name in CASES for recipe in ("int8", "int4")]
+GOLDEN = Path(__file__).parents[2] / "golden"
+FILES = [file_of(name, bits) for name in CASES for bits in (8, 4)]
 SOUND, NOT_RETVEC, VERSION, TRUNCATED, CHANGED, DAMAGED = range(6)
 
 MACHINES = {
@@ -318,6 +320,25 @@ def test_wide_instructions_answer_the_same_bits(cc: Sequence[str], driver: Path,
     plain = compile_driver(cc, tmp_path / "plain", "-O1", "-DRVL_PLAIN_ONLY")
     odd = texts(30, seed=9)
     assert drive([str(plain)], FILES, odd) == drive([str(driver)], FILES, odd)
+
+
+def test_no_flag_changes_a_bit_or_the_speed(cc: Sequence[str], library: Path, driver: Path, tmp_path: Path) -> None:
+    """Whoever compiles the source without our flags: with fused multiply-add, and at a level at which GCC makes few vectors."""
+    bare = tmp_path / "bare"
+    flags = ("-std=gnu99", "-O1", *(["-march=native"] if os.uname().machine == "x86_64" else []))
+    subprocess.run([*cc, *flags, "-I", str(SOURCE.parent), "-o", str(bare), str(DRIVER), str(SOURCE)], check=True)
+    odd = texts(10, seed=11)
+    assert drive([str(bare)], FILES, odd) == drive([str(driver)], FILES, odd)
+    least = {}
+    for name, path in (("usual", library), ("O2", build(cc, tmp_path / "slow.so", "-O2"))):
+        engine = NativeEngine(read_artifact(GOLDEN / "plain.retvec"), path)
+        times = []
+        for _ in range(30):
+            started = time.process_time()
+            engine.probabilities([f"{word}{number} of the words" for number in range(20) for word in "abc"])
+            times.append(time.process_time() - started)
+        least[name] = min(times)
+    assert least["O2"] < 1.5 * least["usual"]
 
 
 def test_functions_of_numbers_are_near_enough(cc: Sequence[str], tmp_path: Path) -> None:

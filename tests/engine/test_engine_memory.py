@@ -2,6 +2,7 @@
 
 import csv
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,12 +20,14 @@ from engine_memory import (
     VERSION,
     EngineMemory,
 )
+from engine_program import drive, texts
 from hostile_files import mended
-from hostile_memories import ATTACKS, sound_memory
+from hostile_memories import ATTACKS, sound_memory, written
 
 import retvec_lite as rl
 from retvec_lite.data.dataset import starter_file
 from retvec_lite.data.typos import mistype
+from retvec_lite.runtime.memory import MOST_BYTES, MOST_ROWS, MOST_STRINGS, from_bytes
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BLOCK_SIZE = 6
@@ -158,6 +161,97 @@ def test_a_full_memory_says_so_and_stays_as_it_was(teachable: Callable[..., Engi
     long = teachable(texts=1)
     assert long.teach("ä" * 1000, "x" * 255) == 0  # a single one always has room
     assert teachable(texts=100_000).size == teachable(texts=10_000).size
+
+
+@pytest.mark.parametrize("built", ["driver", "sanitized"])
+def test_arguments_may_lie_in_the_memory(request: pytest.FixtureRequest, built: str) -> None:
+    """`converse` in the driver calls with what the engine returned; the fuzzer does so with hostile files."""
+    files = [(GOLDEN / f"{name}.retvec").read_bytes() for name in ("rejecting", "plain")]
+    asked = [b"feed the cat at noon", b"walk the dog", *texts(4, seed=3)]
+    lines = drive([str(request.getfixturevalue(built))], files, asked)
+    assert [line.split()[0] for line in lines] == ["0", "0"]
+
+
+MARKUP = (
+    *(
+        "a &amp;lt;b&amp;gt; cat",
+        "100%2520 off",
+        "5 %25 more",
+        "x &amp;amp; y",
+        "\\\\u0041lpha",
+        "[a](b) &#91;c](d)",
+        "**&#42;bold",
+    ),
+    *(
+        "&lt;script> hello",
+        "e&#769;te\u0301",
+        "&amp;nbsp;tea",
+        "%252525 tea",
+        "a\u202eb\u202c c",
+        "so&amp;shy;ft",
+        "\x1b[2J abc \x07",
+    ),
+)
+"""Texts of which less is left each time they are condensed."""
+
+
+@pytest.mark.parametrize("name", ["rejecting", "plain"])
+def test_what_is_listed_can_be_forgotten(teachable: Callable[..., EngineMemory], name: str) -> None:
+    """And a text is compared as it was read once, so that it finds itself."""
+    memory, classifier = teachable(name), rl.load(GOLDEN / f"{name}.retvec")
+    for place, text in enumerate(MARKUP):
+        assert memory.teach(text, f"label {place}") == 0
+        classifier.teach(text, f"label {place}")
+    assert memory.texts() == classifier.memory.texts
+    for text, (kept, label) in zip(MARKUP, memory.texts(), strict=True):
+        assert (memory.classify(text, 1)[0][0], memory.speaker()) == (label, kept)
+        assert classifier.predict(text, top=1)[0].taught == kept
+    again = teachable(name)
+    assert again.load(memory.save()) == 0
+    assert [again.classify(text) for text in MARKUP] == [memory.classify(text) for text in MARKUP]
+    for kept, _ in memory.texts():
+        assert memory.forget(kept) == 0
+        classifier.forget(kept)
+        assert memory.texts() == classifier.memory.texts
+    assert memory.texts() == []
+
+
+def test_python_writes_what_the_engine_loads(teachable: Callable[..., EngineMemory]) -> None:
+    """Whatever fills a memory: texts, labels or bytes; one more is refused by both."""
+    memory = teachable(texts=10_000)
+    full = MOST_STRINGS // (MOST_BYTES + 1)
+    cases = [
+        {f"{n}": "a" for n in range(MOST_ROWS)},
+        {f"{n}": f"l{n}" for n in range(MOST_ROWS // 2 + 1)},
+        {f"{n:<256}": "a" for n in range(full + 1)},
+        {"ก" * 40 + f"{n:08}": "ข" for n in range(3104)} | {"x" * 91: "ข", "y": "ข"},
+    ]
+    for case in cases:
+        pairs = [(text.encode(), label.encode()) for text, label in case.items()]
+        for count, code in ((len(pairs), FULL), (len(pairs) - 1, 0)):
+            content = written(pairs[:count])
+            assert memory.load(content) == code
+            if code:
+                with pytest.raises(rl.RetvecLiteError, match="holds more than a memory can: at most 10,016 texts"):
+                    from_bytes(content, "it")
+            else:
+                assert len(from_bytes(content, "it")) == count
+
+
+def test_many_texts_cost_little(teachable: Callable[..., EngineMemory]) -> None:
+    """Each is compared with every text that is answered."""
+    least = []
+    for count in (1, 3000):
+        memory = teachable(texts=3500)
+        pairs = [(b"the text of number %d" % number, b"label %d" % (number % 20)) for number in range(count)]
+        assert memory.load(written(pairs)) == 0
+        times = []
+        for _ in range(30):
+            started = time.process_time()
+            memory.classify("what about feeding the cat?", 1)
+            times.append(time.process_time() - started)
+        least.append(min(times))
+    assert least[1] < 15 * least[0]
 
 
 def test_files_that_are_none_or_damaged_change_nothing(teachable: Callable[..., EngineMemory]) -> None:

@@ -1,5 +1,6 @@
 """The engine on microcontrollers: small builds give the same bits as others, here and on boards in QEMU."""
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -28,7 +29,7 @@ from retvec_lite.runtime.native import NativeEngine
 from retvec_lite.windows import read_text
 from tools.fuzz_engine import attack
 
-FILES = [file_of(name, recipe) for name in CASES for recipe in ("int8", "int4")]
+FILES = [file_of(name, bits) for name in CASES for bits in (8, 4)]
 
 
 def probabilities(command: Path, files: Sequence[bytes], odd: Sequence[bytes]) -> list[list[str]]:
@@ -109,6 +110,18 @@ def test_the_example_prints_labels_and_problems(board: str, tmp_path: Path) -> N
     with pytest.raises(subprocess.CalledProcessError) as failed:
         run_board(board, compile_board(board, tmp_path, file=damaged), ["a"])
     assert failed.value.returncode == 1 and b"The engine's problem 3." in failed.value.stderr
+
+
+def test_a_file_that_is_too_large_is_told_in_a_sentence(tmp_path: Path) -> None:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc is not installed")
+    large = tmp_path / "large.retvec"
+    large.write_bytes(FILE.read_bytes() + bytes(400_000))
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        compile_board("microbit", tmp_path, file=large)
+    told = failed.value.stderr.decode()
+    assert "The FLASH of microbit is " in told and f"bytes too small for {large}. Make a smaller file" in told
+    assert "ld:" not in told and "collect2" not in told
 
 
 def skip_without_tools() -> None:

@@ -178,12 +178,15 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
             lambda table, windows: combine(table, model.labels, model.decision, model.encoder, windows),
         )
 
-    for golden in (*given, *long_texts(model.encoder).values()):
+    # With more parts than can be answered without; and as many, with marks between, in a script without spaces.
+    long = ["ab c, " * 250 + "parcel " + "de f " * 40, "我的包裹 在\u0301哪里？" * 150]
+    for golden in (*given, *(text[:600] for text in long_texts(model.encoder).values()), *long):
         text = golden if model.encoder.contract_version > 2 else unicodedata.normalize("NFC", golden)
-        text = text[: min(read_limit(model.encoder), 600)]
+        text = text[: read_limit(model.encoder)]
         right = explain(probabilities, model.labels, text, None, model.encoder.max_chars)
         found = calls.explain(text)
         assert [span[:2] for span in found] == [(span.start, span.end) for span in right.spans]
+        assert golden not in long or max(span.text.count(" ") for span in right.spans) > 3
         np.testing.assert_allclose(
             [span[2] for span in found], [span.weight for span in right.spans], atol=1e-6, err_msg=text
         )
@@ -223,7 +226,7 @@ def test_words_that_were_seen_give_the_same_bits(engines, library: Path, tmp_pat
 
 @pytest.mark.parametrize("name", CASES)
 def test_four_bits(name: str, library: Path, tmp_path: Path) -> None:
-    content = file_of(name, "int4")
+    content = file_of(name, 4)
     engine, own = engine_of(content, tmp_path, library), own_weights(CASES[name], content)
     config = CASES[name].encoder
     for text in ("wkae me up", "我的包裹在哪里", "a b c d e f g h i j"):

@@ -94,7 +94,7 @@ def test_people_read_labels_data_figures_limits_and_how_to_load_it() -> None:
 
 def test_of_an_export_it_describes_the_files_that_are_there() -> None:
     card = card_of(model(), {"classifier-int8.tflite": 953_400})
-    assert 'rl.load("classifier-int8.tflite")' in card and "retvec-lite[litert]" in card
+    assert 'rl.load("classifier-int8.tflite")' in card and 'pip install ".[litert]"  # in a checkout' in card
     row = "| `classifier-int8.tflite` | 953 kB | some-runtime 1.0 or newer | some-runtime 1.2 | 1.2e-04 | 99.7% |"
     assert (
         row in card
@@ -108,7 +108,7 @@ def test_of_an_export_it_describes_the_files_that_are_there() -> None:
     assert 'TextClassifier(name: "classifier-int8")' in card and "pip install" not in card and "rl.load" not in card
     assert front(card)["tags"] == ["text-classification", "core-ml", "on-device", "typos"]
     card = card_of(model(), {"classifier-int8.retvec": 600_000})
-    assert 'rl.load("classifier-int8.retvec")' in card and 'pip install "retvec-lite"' in card
+    assert 'rl.load("classifier-int8.retvec")' in card and "pip install .  # in a checkout" in card
     assert 'await load("classifier-int8.retvec")' in card and "hf://user/model" in card
     assert front(card)["tags"] == ["text-classification", "retvec", "on-device", "typos"]
 

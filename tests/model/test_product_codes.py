@@ -49,3 +49,14 @@ def test_words_that_are_alike_need_no_more_centres(vectors: np.ndarray) -> None:
 def test_subspaces_have_as_much_to_say() -> None:
     order = balanced_order(np.array([8.0, 4.0, 2.0, 1.0], np.float32), 2)
     assert order == [0, 3, 1, 2] and sorted(balanced_order(np.zeros(64, np.float32), 8)) == list(range(64))
+
+
+@pytest.mark.parametrize("count", [1, 7, 40])
+def test_equal_vectors_have_equal_codes_wherever_they_stand(count: int) -> None:
+    """Each vector lies in the middle between two centres, so that the last bit decides."""
+    draw = np.random.default_rng(count)
+    few, away = draw.normal(size=(2, count, 64)).astype(np.float32)
+    books = np.resize(np.concatenate([few + away, few - away]), (256, 64)).reshape(256, 8, 8).transpose(1, 0, 2)
+    rows = draw.integers(0, count, 1999)
+    codes = codes_of(few[rows], np.ascontiguousarray(books))
+    assert len(np.unique(codes, axis=0)) == len(np.unique(rows))

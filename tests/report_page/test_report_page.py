@@ -188,6 +188,7 @@ def test_a_check_writes_its_page(tmp_path: Path) -> None:
 def test_an_element_holds_any_characters() -> None:
     made = markup(element("p", "a & ", element("b", "\0<"), " > \ud800", title='"\u202e'))
     assert made == '<p title="&quot;\\u202e">a &amp; <b>\\x00&lt;</b> &gt; \\ud800</p>'
+    assert markup(element("p", "of Windows\r\nof old\rof today\n")) == "<p>of Windows\nof old\nof today\n</p>"
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 9, 10, 67, 267, 1999, 50_000, 1_234_567])

@@ -101,6 +101,31 @@ def test_the_words_of_all_windows_are_explained(classifier: rl.Classifier) -> No
     assert weights.pop(14) > 0.5 and weights == pytest.approx([0.0] * 28, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("text", "needle"),
+    [("words of it all " * 300, "WAKE"), ("我的包裹在哪里" * 700, "早"), ("x " * 900, "y")],
+    ids=["words", "Han", "letters"],
+)
+@pytest.mark.parametrize("place", [0.0, 0.33, 0.9])
+def test_a_long_text_is_not_answered_without_each_of_its_parts(text: str, needle: str, place: float) -> None:
+    """What counts is found all the same, alone, and every part is in a span."""
+    at = text.index(" ", int(place * len(text))) if " " in text else int(place * len(text))
+    text = f"{text[:at]} {needle} {text[at:]}"
+    answered: list[int] = []
+
+    def probabilities(texts: list[str]) -> np.ndarray:
+        answered.extend(map(len, texts))
+        return np.float32([[0.9, 0.1] if needle in text else [0.2, 0.8] for text in texts])
+
+    found = explain(probabilities, ("a", "b"), text, None, 100)
+    assert sum(answered) <= 2**18 + 2 * len(text)
+    best = max(found.spans, key=lambda span: span.weight)
+    assert (best.text, best.weight) == (needle, pytest.approx(math.log(0.9 / 0.2), rel=1e-5))
+    assert all(text[one.end : other.start].strip() == "" for one, other in itertools.pairwise(found.spans))
+    assert text[: found.spans[0].start].strip() == text[found.spans[-1].end :].strip() == ""
+    assert all(span.text == text[span.start : span.end] for span in found.spans)
+
+
 def test_only_what_the_model_reads_is_explained(classifier: rl.Classifier) -> None:
     limit = read_limit(classifier.config)
     assert classifier.explain("x" * 31 + " " + "y" * (limit - 33) + " 777").spans[-1].end == limit - 1

@@ -105,7 +105,7 @@ def test_the_error_without_a_network_is_one_sentence(tmp_path: Path, monkeypatch
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(RetvecLiteError, match=r'pip install "retvec-lite\[hub\]"'):
+    with pytest.raises(RetvecLiteError, match=r'pip install "\.\[hub\]"'):
         rl.load("hf://me/parcels")
 
 

@@ -1,10 +1,13 @@
 """The light path imports NumPy and a LiteRT runtime only. Each test uses a new process."""
 
+from pathlib import Path
+
 import pytest
 from light import loaded_after, run_python
 
 import retvec_lite
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.pool", ".data.typos", ".data.dataset", ".data.scores", ".data.calibration", ".data.plots", ".decision", ".runtime.answers", ".classifier", ".api", ".data.texts", ".files", ".__main__")  # fmt: skip
 
 
@@ -37,6 +40,12 @@ def test_importing_the_package_imports_nothing() -> None:
 def test_classifying_imports_numpy_and_one_runtime_alone(tiny_model: str) -> None:
     loaded = loaded_after(f"import retvec_lite; retvec_lite.load({tiny_model!r}).predict('a')")
     assert loaded in (["ai_edge_litert"], ["tflite_runtime"])
+
+
+def test_a_retvec_says_what_it_is_with_numpy_alone() -> None:
+    blocked = "import sys; sys.modules |= dict.fromkeys(('flatbuffers', 'safetensors', 'ai_edge_litert', 'tflite_runtime', 'onnx'))"
+    done = run_python(f"{blocked}; import retvec_lite; print(retvec_lite.info(sys.argv[1]))", GOLDEN / "plain.retvec")
+    assert done.returncode == 0 and "alarm" in done.stdout, done.stderr
 
 
 def test_the_public_names_are_there() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from command_line import Main
 
 import retvec_lite as rl
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.runtime import is_built
-from retvec_lite.runtime.memory import MOST_BYTES, MOST_TAUGHT, from_bytes
+from retvec_lite.runtime.memory import MOST_BYTES, MOST_ROWS, MOST_STRINGS, Memory, from_bytes
 from tools.golden import FOLDER, LESSONS, TAUGHT, taught
 
 RETVEC = FOLDER / "rejecting.retvec"
@@ -157,11 +159,19 @@ def test_a_memory_has_an_end() -> None:
     from retvec_lite.runtime.memory import Memory
 
     memory = Memory(lambda text: (np.ones(4, np.float32), None), ["a", "b"], EncoderConfig(), None)
-    memory._replace({str(number): "a" for number in range(MOST_TAUGHT)})
-    with pytest.raises(rl.RetvecLiteError, match="full: 10,000"):
-        memory.teach("one more", "a")
+    memory._replace({str(number): "a" for number in range(MOST_ROWS - 2)})
     memory.teach("5", "b")  # what is there can change
-    assert len(from_bytes(memory.to_bytes(), "m")) == len(memory) == MOST_TAUGHT
+    for text, label in (("one more", "a"), ("6", "c")):
+        with pytest.raises(
+            rl.RetvecLiteError, match=r"full: at most 10,016 texts and labels together, and .*\. Forget"
+        ):
+            memory.teach(text, label)
+    assert len(from_bytes(memory.to_bytes(), "m")) == len(memory) == MOST_ROWS - 2
+    long = MOST_STRINGS // (MOST_BYTES + 1)
+    memory._replace({f"{number:<{MOST_BYTES}}": "a" for number in range(long)})
+    with pytest.raises(rl.RetvecLiteError, match=r"full: .* 400,512 bytes of them\."):
+        memory.teach("so many words " * 20, "a")
+    from_bytes(memory.to_bytes(), "m")
 
 
 @native
@@ -195,3 +205,31 @@ def test_the_commands(main: Main, tmp_path: Path) -> None:
     Path(memory).write_bytes(b"damaged")
     assert main("teach", model, "a cat", "pets", "--memory", memory)[0] == 2
     assert Path(memory).read_bytes() == b"damaged" != saved
+
+
+@native
+def test_whoever_saves_the_file_is_there_and_whole(tmp_path: Path) -> None:
+    def save(name: str) -> None:
+        classifier, other = rl.load(RETVEC), rl.load(RETVEC)
+        for number in range(20):
+            classifier.teach(f"{name} {number}", "pets")
+        for _ in range(15):
+            classifier.memory.save(tmp_path / "mine.memory", force=True)
+            other.memory.load(tmp_path / "mine.memory")
+            assert len(other.memory) == 20
+
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(save, ["cats", "dogs", "birds"]))
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.memory"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_texts_with_one_vector_the_first_speaks(seed: int) -> None:
+    """As in the engine, which compares them one after the other."""
+    vector = np.random.default_rng(seed).normal(size=256).astype(np.float32)
+    memory = Memory(lambda text: (vector, None), ("known",), EncoderConfig(), None)
+    for place in range(37):
+        memory.teach(f"text {place}", f"label {place}")
+    asked = np.resize(vector / np.linalg.norm(vector), (53, 256))
+    answers = memory.answer(asked, np.ones((53, 1), np.float32), [0], ["known"])
+    assert {answer and answer.label for answer in answers} == {"label 0"}

@@ -57,7 +57,7 @@ def test_a_name_without_its_package_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         rl.RetvecLiteError,
-        match=r"^The classifier sentiment is in a package .* missing or too old\. Run: pip install --upgrade retvec-lite-models$",
+        match=r'^The classifier sentiment is in a package .* missing or too old\. Run `pip install "\./models"` in your checkout of retvec-lite\.$',
     ):
         rl.load("sentiment")
     assert prebuilt_names() == ("language",)
@@ -73,7 +73,9 @@ def test_an_earlier_release_of_its_package_says_how_to_get_a_newer_one(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, artifact._MODELS, raising=False)
     assert prebuilt_names() == ("language", "support")
-    with pytest.raises(rl.RetvecLiteError, match=r"too old\. Run: pip install --upgrade retvec-lite-models$"):
+    with pytest.raises(
+        rl.RetvecLiteError, match=r'too old\. Run `pip install "\./models"` in your checkout of retvec-lite\.$'
+    ):
         rl.load("sentiment")
     sys.modules.pop(artifact._MODELS)
 

@@ -34,6 +34,13 @@ def test_many_rows_in_their_order(place: Path, tiny_model: str, main: Main, monk
     assert sorted(os.listdir()) == ["in.parquet", "out.parquet"]
 
 
+def test_cells_that_spreadsheets_take_for_formulas_stay_as_they_are(place: Path, tiny_model: str) -> None:
+    texts = ["=1+1", "+12", "-5 AB", "@12"]
+    Path("in.txt").write_text("\n".join(texts))
+    rl.classify_files(tiny_model, "in.txt", "out.csv")
+    assert list(rl.read_texts("out.csv")) == texts
+
+
 @pytest.mark.parametrize("output", ["out.csv.gz", "out.jsonl", "out.parquet"])
 def test_a_run_that_fails_leaves_what_was_there(
     place: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch, output: str

@@ -141,7 +141,7 @@ def test_bytes_and_numbers_that_are_none(place: Path, tiny_model: str) -> None:
     rl.classify_files(tiny_model, "nan.jsonl", "nan.out.jsonl")
     assert [row["n"] for row in found_in("nan.out.jsonl")] == [None, [None, "a"]]
     pq.write_table(pa.table({"text": [b"12", b"\xff"]}), "bad.parquet")
-    with pytest.raises(RetvecLiteError, match=r"bad.parquet, row 2: the byte 0xFF is not UTF-8"):
+    with pytest.raises(RetvecLiteError, match=r"bad.parquet, row 1: the byte 0xFF is not UTF-8"):
         rl.classify_files(tiny_model, "bad.parquet", "out.json")
     # Bytes that their file calls texts.
     wrong = pa.array([b"\xff"], pa.binary()).view(pa.string())
@@ -162,7 +162,7 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "there.csv"], "there.csv is empty."
     yield (
         ["--input", "labelled.csv"],
-        "labelled.csv already has a column 'label'. Name the new one with --label-column.",
+        "labelled.csv already has a column 'label'. Name the new one with --label-column (label_column).",
     )
     yield ["--input", "*.none"], "No file matches *.none."
     yield ["--input", "good.csv", "table.xlsx"], "Cannot read table.xlsx: the name of an input file ends in .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq, .txt, also with .gz, .bz2, .zst, .lz4 behind it. Save the sheet as CSV UTF-8."  # fmt: skip
@@ -170,12 +170,12 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
     yield ["--input", "csv.parquet"], "Cannot read csv.parquet: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file."  # fmt: skip
     yield (
         ["--input", "column.jsonl"],
-        "column.jsonl, line 1: no field 'text' (found: 'body'). Name it with --text-column. " + SKIP,
+        "column.jsonl, line 1: no field 'text' (found: 'body'). Name it with --text-column (text_column). " + SKIP,
     )
     yield ["--input", "not.csv.gz"], "Cannot read not.csv.gz: Not a gzipped file (b'te')."  # fmt: skip
-    yield ["--input", "numbers.parquet"], "numbers.parquet, row 1: 'text' must be a string, not 1. " + SKIP
+    yield ["--input", "numbers.parquet"], "numbers.parquet, row 0: 'text' must be a string, not 1. " + SKIP
     yield ["--input", "cut.csv.gz"], "Cannot read cut.csv.gz: Compressed file ended before the end-of-stream marker was reached."  # fmt: skip
-    yield ["--input", "list.jsonl"], "list.jsonl, row 1: not a JSON object with the field 'text': '1'. " + SKIP
+    yield ["--input", "list.jsonl"], "list.jsonl, row 0: not a JSON object with the field 'text': '1'. " + SKIP
     yield (
         ["--input", "bad.jsonl"],
         "bad.jsonl, line 2: not a JSON object with the field 'text': '{\"tex' (Unterminated string starting at: line 1 column 2 (char 1)). "
@@ -225,7 +225,7 @@ def test_bad_rows_of_parquet_can_be_skipped(place: Path, tiny_model: str, monkey
     monkeypatch.setattr(scale_files, "_ROWS", 2)
     texts = [b"12", b"", None, b"caf\xe9", b"AB"]
     pq.write_table(pa.table({"text": pa.array(texts, pa.binary()), "n": range(5)}), "in.parquet")
-    with pytest.raises(RetvecLiteError, match=r"in.parquet, row 4: the byte 0xE9 is not UTF-8\. --skip-bad-rows"):
+    with pytest.raises(RetvecLiteError, match=r"in.parquet, row 3: the byte 0xE9 is not UTF-8\. --skip-bad-rows"):
         rl.classify_files(tiny_model, "in.parquet", "out.jsonl")
     done = rl.classify_files(tiny_model, "in.parquet", "out.jsonl", skip_bad_rows=True)
     assert (done.rows, done.skipped) == (4, 1)
@@ -251,7 +251,9 @@ def test_without_pyarrow_tables_and_json_work_and_one_sentence_tells_what_parque
     assert Path("out.csv").read_text().startswith("text,label,probability\n12,digits,0.")
     done = run_python(*command, "out.parquet")
     assert done.returncode == 2 and not Path("out.parquet").exists()
-    assert done.stderr.endswith('The package pyarrow is not installed. Run: pip install "retvec-lite[parquet]"\n')
+    assert done.stderr.endswith(
+        'The package pyarrow is not installed. Run `pip install ".[parquet]"` in your checkout of retvec-lite.\n'
+    )
 
 
 def test_a_folder_and_an_input_without_rows(place: Path, tiny_model: str) -> None:

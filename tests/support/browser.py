@@ -39,10 +39,10 @@ def no_chromium() -> str:
     return f"no program at {VARIABLE}={named}" if named else f"Chromium is not installed, and {VARIABLE} names none"
 
 
-def no_node(*packages: str) -> str | None:
-    """Return why Node.js cannot run these packages, as a clause; None if it can."""
+def no_node() -> str | None:
+    """Return why Node.js cannot run the packages of the page, as a clause; None if it can. npm writes the list of them last."""
     if shutil.which("node") is None:
         return "Node.js is not installed"
-    if not all((MODULES / name).is_dir() for name in packages):
-        return "node_modules is missing (`npm ci`)"
+    if not (MODULES / ".package-lock.json").is_file():
+        return "node_modules is missing or unfinished (`npm ci`)"
     return None

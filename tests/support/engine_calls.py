@@ -39,6 +39,20 @@ class Calls:
         assert (out[min(count, most) :] == 0xFFFFFFFF).all()  # nothing else was written
         return "".join(map(chr, out[: min(count, most)].tolist()))
 
+    def condense_by(self, text: str, rules: tuple[int, int, int]) -> str:
+        """What is read of a text by rules alone: `rvl_condense_by`."""
+        codes = np.array(list(map(ord, text)), np.uint32)
+        out = np.full(32 * rules[2] + 1, 0xFFFFFFFF, np.uint32)
+        given = np.array(rules, np.uint32)
+        call = self._library.rvl_condense_by
+        call.restype, call.argtypes = (
+            ctypes.c_size_t,
+            [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p],
+        )
+        count = call(given.ctypes.data, codes.ctypes.data, codes.size, out.ctypes.data)
+        assert out[-1] == 0xFFFFFFFF  # nothing was written behind the room
+        return "".join(map(chr, out[:count].tolist()))
+
     def probabilities(self, text: str | bytes) -> Floats:
         return self._floats("rvl_probabilities", text, self._engine._sizes["labels"])
 

@@ -13,6 +13,7 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.engine import ADDS_ROWS, PROJECTIONS, build_file, file_metadata
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.decision import Decision
+from retvec_lite.model.grid import snap
 from retvec_lite.model.heads import CnnHead, LinearHead, NgramHead, PoolHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
@@ -62,10 +63,14 @@ CASES = _cases()
 """Every head and option that the engine computes."""
 
 
-def file_of(name: str, recipe: str = "int8") -> bytes:
-    """The .retvec of a case."""
-    model, found = CASES[name], find_recipe(recipe)
-    return build_file(model, found, file_metadata(model, found, {NATIVE: "0"}))
+def file_of(name: str, bits: int = 8) -> bytes:
+    """The .retvec of a case; with 4 bits, of its network on their grid."""
+    model = CASES[name]
+    if bits == 4:
+        layers = {name for name in model.weights if name.endswith("/kernel")}
+        snapped = {name: snap(value) if name in layers else value for name, value in model.weights.items()}
+        model = dataclasses.replace(model, weights=snapped)
+    return build_file(model, file_metadata(model, find_recipe("int8"), {NATIVE: "0"}))
 
 
 def engine_of(content: bytes, folder: Path, library: Path) -> NativeEngine:

@@ -159,6 +159,57 @@ static void remember(rvl *engine, const item *texts, int number) {
   free(saved), free(block);
 }
 
+/* A string that the engine gave: of a taught text, its label or any label, whole or from some byte on. */
+static const char *own_string(const rvl *engine, uint32_t draw) {
+  const char *label = 0, *text = rvl_taught(engine) ? rvl_taught_text(engine, draw / 8 % rvl_taught(engine), &label) : 0;
+  const char *found = draw % 8 < 3 ? text : draw % 8 < 6 ? label : rvl_label(engine, draw / 8 % (rvl_labels(engine) + 3));
+  return !found ? "" : draw % 5 || !*found ? found : found + draw / 8 % strlen(found);
+}
+
+/* Bytes in a place of their own, just as large. */
+static char *copied(const char *bytes, size_t size) {
+  char *copy = malloc(size ? size : 1);
+  if (!copy) abort();
+  memcpy(copy, bytes, size);
+  return copy;
+}
+
+/* Call one engine with arguments that it gave itself, and a twin with copies of them: both must say and keep the same. What they keep can
+ * always be loaded. The room is small, so that it is often full. */
+static void converse(rvl *engine, rvl *twin, const item *texts, int number) {
+  const size_t bytes = rvl_memory_size(engine, 3);
+  void *block, *other;
+  uint32_t draw = 1, turn;
+  if (!bytes || bytes > MOST_BYTES) return;
+  block = used_block(bytes, 0xA5), other = used_block(bytes, 0xFF);
+  if (rvl_memory_open(engine, block, bytes) || rvl_memory_open(twin, other, bytes)) abort();
+  for (turn = 0; turn < 30; turn++) {
+    const item *given = texts + (draw >> 16) % (uint32_t)number;
+    const int is_given = turn % 3 == 0;
+    const char *text, *label;
+    char *text_copy, *label_copy, *saved, *twin_saved;
+    size_t size, kept;
+    draw = draw * 1664525u + 1013904223u;
+    text = is_given ? given->bytes : own_string(engine, draw >> 8);
+    size = is_given ? given->size : strlen(text);
+    draw = draw * 1664525u + 1013904223u;
+    label = turn % 7 == 0 ? "new" : own_string(engine, draw >> 8);
+    text_copy = copied(text, size), label_copy = copied(label, strlen(label) + 1);
+    if (turn % 5 < 4) {
+      if (rvl_teach_utf8(engine, text, size, label) != rvl_teach_utf8(twin, text_copy, size, label_copy)) abort();
+    } else if (rvl_forget_utf8(engine, text, size) != rvl_forget_utf8(twin, text_copy, size)) {
+      abort();
+    }
+    kept = rvl_memory_save(engine, 0, 0);
+    saved = malloc(kept), twin_saved = malloc(kept);
+    if (!saved || !twin_saved || rvl_memory_save(twin, twin_saved, kept) != kept) abort();
+    rvl_memory_save(engine, saved, kept);
+    if (memcmp(saved, twin_saved, kept) || (turn % 10 == 9 && rvl_memory_load(engine, saved, kept))) abort();
+    free(text_copy), free(label_copy), free(saved), free(twin_saved);
+  }
+  free(block), free(other);
+}
+
 /* Open a file and answer all texts. Returns the problem; the answers are in `sum`. */
 static int run(const item *file, const item *texts, int number, uint32_t words, int value, int tells) {
   size_t bytes;
@@ -181,6 +232,13 @@ static int run(const item *file, const item *texts, int number, uint32_t words, 
   if (problem && engine) abort();
   for (text = 0; !problem && text < number; text++) ask(engine, texts + text, tells);
   if (!problem && number) remember(engine, texts, number < 16 ? number : 16);
+  if (!problem && number && !words) {
+    void *other = used_block(bytes, value);
+    rvl *twin;
+    if (rvl_open(file->bytes, file->size, words, other, bytes, &twin)) abort();
+    converse(engine, twin, texts, number);
+    free(other);
+  }
   free(block);
   return problem;
 }

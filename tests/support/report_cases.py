@@ -68,7 +68,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     decision = Decision(threshold=0.4)
     validation = {rate: score(names, found, labels) for rate, found in answers.items()}
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
-    held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, disguised)
+    held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, disguised, (*facts["warnings"],))
     return Classifier(model, validation, held_out)
 
 

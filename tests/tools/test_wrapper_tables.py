@@ -4,7 +4,8 @@ import re
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
-from retvec_lite.kinds import FROM_RIGHT, MARKS, PILED, SCRIPTS, SIGNS
+from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS
+from retvec_lite.letters import TWINS
 from retvec_lite.normal_form import IGNORED, ranges_hold
 from tools.wrapper_tables import KINDS, KOTLIN, kotlin
 
@@ -22,18 +23,19 @@ def read_kotlin() -> dict[str, list[str]]:
 
 def test_a_look_up_says_what_the_rules_say_of_every_kind_and_its_neighbours() -> None:
     changes = [int(word, 16) for word in read_kotlin()["kinds"]]
-    assert changes == sorted(changes) and changes[0] >> 8 == 0
-    ranges = [*SIGNS, *MARKS, *PILED, *IGNORED, *(part for parts in UNSPACED.values() for part in parts)]
+    assert changes == sorted(changes) and changes[0] >> 9 == 0
+    ranges = [*DIGITS, *SIGNS, *MARKS, *PILED, *IGNORED, *(part for parts in UNSPACED.values() for part in parts)]
     edges = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
     edges |= {code + step for code in SEPARATING for step in (-1, 0, 1)}
     for code in sorted(edges & set(range(MAX_CODE_POINT + 1))):
-        kinds = max(change for change in changes if change >> 8 <= code) & 0xFF
+        kinds = max(change for change in changes if change >> 9 <= code) & 0x1FF
         expected = (
             code in SEPARATING,
             *(ranges_hold(part, code) for part in (SIGNS, MARKS, (*MARKS, *PILED), IGNORED)),
             *(ranges_hold(part, code) for part in UNSPACED.values()),
+            ranges_hold(DIGITS, code),
         )
-        assert [bool(kinds >> bit & 1) for bit in range(8)] == list(expected), f"{code:x}"
+        assert [bool(kinds >> bit & 1) for bit in range(9)] == list(expected), f"{code:x}"
 
 
 def test_names_and_scripts_are_all_there() -> None:
@@ -42,5 +44,14 @@ def test_names_and_scripts_are_all_there() -> None:
     assert dict(zip(tables["entities"][::2], tables["entities"][1::2], strict=True)) == {
         name: f"{ord(char):x}" for name, char in ENTITIES.items()
     }
-    assert [int(edge, 16) for edge in tables["scripts"]] == [edge for edges in SCRIPTS for edge in edges]
-    assert [int(edge, 16) for edge in tables["leftward"]] == [edge for edges in FROM_RIGHT for edge in edges]
+    for name, ranges in (
+        ("scripts", SCRIPTS),
+        ("leftward", FROM_RIGHT),
+        ("optional", OPTIONAL),
+        ("capitals", CAPITALS),
+    ):
+        assert [int(edge, 16) for edge in tables[name]] == [edge for edges in ranges for edge in edges]
+    for words, twins in zip(" ".join(tables["twins"]).removesuffix(" 0").split(" 0 "), TWINS, strict=True):
+        first, last, alike, *letters = (int(word, 16) for word in words.split())
+        assert (first, last, alike) == (twins.first, twins.last, twins.alike)
+        assert "".join(map(chr, letters)) == twins.latin + twins.own

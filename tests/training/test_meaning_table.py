@@ -169,3 +169,12 @@ def test_of_more_directions_those_are_kept_in_which_texts_differ() -> None:
 def test_words_without_meanings_get_codes() -> None:
     codes, books = fitting_codes(np.zeros((300, 128), np.float32), EVEN[:300], np.zeros((3, 128), np.float32), seed=0)
     assert np.isfinite(books).all() and not decoded(codes, books).any()
+
+
+def test_equal_vectors_have_equal_codes_wherever_they_stand() -> None:
+    """There are fewer different words than codes: each is a centre, some of them several times."""
+    draw = np.random.default_rng(5)
+    few = draw.integers(-126, 127, (54, 128)).astype(np.float32)
+    rows = np.resize(draw.permutation(54), 3000)
+    codes, _ = fitting_codes(few[rows], draw.random(3000).astype(np.float32), few, seed=0)
+    assert len(np.unique(codes, axis=0)) == 54

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from fitted import asked, train
 from light import loaded_after
-from modeling_cases import random_embedding
 from sklearn.metrics import roc_auc_score
 from tiny_data import FILLERS, WORDS
 
@@ -19,10 +18,9 @@ from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.training import network_part, sentences
 from retvec_lite.training import train as trainer
-from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.sentences import SentenceReader, word_vectors
+from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.train import Outcome
 
 FOOD = (
@@ -70,7 +68,7 @@ def generated_texts() -> list[str]:
 
 @pytest.mark.parametrize("at_once", [3, 4096], ids=["in parts", "together"])
 def test_it_says_what_the_reference_does(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr(sentences, "_WORDS_AT_ONCE", at_once)
+    monkeypatch.setattr(sentences, "WORDS_AT_ONCE", at_once)
     monkeypatch.setattr(sentences, "_TEXTS_AT_ONCE", at_once)
     network, texts = packaged_sentences(), generated_texts()
     reader = TextReader(texts, EncoderConfig(max_chars=64, max_words=8))
@@ -208,15 +206,3 @@ def test_texts_with_several_labels_train_their_own() -> None:
 
 def test_a_network_of_ones_own_reads_as_many_copies_as_ever() -> None:
     assert planned(ngram_kb=0).settings.copies == FitSettings.copies
-
-
-def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
-    monkeypatch.setattr(sentences, "_WORDS_AT_ONCE", 8)
-    words = tiny_training_data.words[:30]
-    seen: list[int] = []
-    weights = random_embedding().weights
-    vectors = word_vectors(words, weights, lambda what, done, total: seen.append(done))
-    assert len(vectors) == 30 and seen == [8, 16, 24, 30]
-    assert not vectors[0].any()
-    np.testing.assert_allclose(vectors[1:], embed(bits(words), weights)[1:], atol=1e-5)
-    np.testing.assert_array_equal(word_vectors(words, {}), bits(words))

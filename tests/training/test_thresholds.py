@@ -8,11 +8,13 @@ import pytest
 from fitted import asked, train
 from tiny_data import tiny_dataset
 
+import retvec_lite as rl
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training.examples import DISGUISED, HeldOutIds, TrainingData
+from retvec_lite.training.label_scheme import SEVERAL_LABELS
 from retvec_lite.training.thresholds import (
     choose_decision,
     choose_thresholds,
@@ -134,6 +136,55 @@ def test_few_answers_of_one_label_are_few_however_many_others_there_are(tiny_tra
     data = held_out(tiny_training_data, [0] * 1000 + [2] * 2)
     found = choose_decision({0.0: rows}, data, 0.99, None).threshold
     assert found is not None and found < 0.6
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_held_out_texts_in_which_nothing_is_known_are_counted(tiny_training_data: TrainingData, several: bool) -> None:
+    data = held_out(tiny_training_data, [0] * 20 + [2] * 20)
+    texts = ["?!", "привет", "", *["Text"] * 16, "&#33;", *["5"] * 20]
+    truth = (
+        np.eye(3, dtype=np.int32)[data.held_out.truth] * (np.arange(40) != 2)[:, None]
+        if several
+        else data.held_out.truth
+    )
+    data = dataclasses.replace(
+        data, held_out_texts={0.0: texts}, held_out=dataclasses.replace(data.held_out, truth=truth)
+    )
+    if several:
+        data = dataclasses.replace(data, scheme=SEVERAL_LABELS)
+    logits = {0.0: np.array([row(0.9)] * 20 + [row(0.9, 2)] * 20, np.float32)}
+    judged = decide(logits, data, 0.99, None)
+    assert judged.unread == judged.facts()["unread"] == (3 if several else 4), (
+        "a text without a label gets none rightly"
+    )
+
+
+SIGNS_ALONE = {
+    "emoji": (("😍", "😊👍", "🎉🎉", "❤️", "👏🏽"), ("😡", "👎💔", "🤬", "😠😠", "💔")),
+    "arrows": (("↑", "⬆", "▲", "↗", "⇧"), ("↓", "⬇", "▼", "↘", "⇩")),
+    "weather": (("☀", "☀️", "🌞", "🌤", "☀🌞"), ("☁", "🌧", "☔", "⛈", "☁☔")),
+    "emoticons": ((":)", ":-)", "=)", ";)", "(:"), (":/", ":-/", "=/", ";/", "/:")),
+    "written as HTML": (("&#128525;", "&#x1F44D;", "<b>&#127881;</b>"), ("&#128545;", "&#x1F44E;", "<b>&#128148;</b>")),
+    "flags": (("🇩🇪", "🇦🇹", "🇨🇭", "🇩🇪🇦🇹"), ("🇫🇷", "🇧🇪", "🇲🇨", "🇫🇷🇧🇪")),
+    "punctuation": (("!", "!!", "! !"), ("?", "??", "? ?")),
+}
+"""Kinds of signs that are all of some texts: of one label, and of another one."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SIGNS_ALONE)
+def test_texts_of_signs_alone_are_answered_where_training_has_such(kind: str) -> None:
+    words = ("great shop", "works well", "love it"), ("so bad", "it broke", "too slow")
+    rows = [
+        (text, label)
+        for label, signs, said in zip(("good", "bad"), SIGNS_ALONE[kind], words, strict=True)
+        for text in (*signs, *signs, *signs, *said)
+    ]
+    texts, labels = map(list, zip(*rows, strict=True))
+    classifier = rl.train(texts, labels, head="linear", ngram_kb=20, typo_rate=0.0)
+    answers = [found[0].label for found in classifier.predict(texts, top=1)]
+    assert None not in answers and answers == labels
+    assert classifier.predict("привет", top=1)[0].label is None
 
 
 def test_training_decides(trained: Outcome) -> None:

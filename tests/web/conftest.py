@@ -43,7 +43,7 @@ def run_python(*arguments: str | Path) -> None:
 
 @pytest.fixture(scope="session")
 def node() -> str:
-    if missing := browser.no_node("vitest"):
+    if missing := browser.no_node():
         pytest.skip(f"{missing}: the page's own tests did not run")
     return str(shutil.which("node"))
 
@@ -61,7 +61,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The npm package as it is published."""
-    if shutil.which("npm") is None or (missing := browser.no_node("typescript")):
+    if shutil.which("npm") is None or (missing := browser.no_node()):
         pytest.skip(f"{missing if shutil.which('npm') else 'npm is not installed'}: the npm package was not built")
     folder = tmp_path_factory.mktemp("packed")
     npm_projects.run("npm", "pack", "--pack-destination", folder, cwd=npm_projects.NPM)

@@ -26,7 +26,7 @@ const browser = useBrowser();
 describe("golden texts", () => {
   it.each([
     ["rejecting", "engine-int8"],
-    ["plain", "engine-int4"],
+    ["plain", "engine-int8"],
     ["several", "engine-int8"],
   ])("%s: the page gives the answers of the reference", async (name, key) => {
     const golden = read(name);

@@ -29,7 +29,7 @@ describe("opening files", () => {
     const exact = () => page.evaluate(() => retvecLite.probabilities("play some loud music"));
     const before = await exact();
     await drop(page, "mine.retvec", model("plain.retvec"));
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("156 kB"));
     expect(await page.locator("#model option:checked").textContent()).toBe("mine.retvec");
     expect(await exact()).not.toEqual(before);
     expect(await page.isHidden("#drop")).toBe(true);
@@ -99,7 +99,7 @@ describe("opening files", () => {
     );
     await page.waitForTimeout(500); // let everything else finish
     expect(await page.locator("#model option:checked").textContent()).toBe("mine.retvec");
-    expect(await page.textContent(note)).toContain("int4");
+    expect(await page.textContent(note)).toContain("156 kB");
     expect(await page.locator("#model option").count()).toBeGreaterThan(1);
     await page.context().close();
   });
@@ -114,7 +114,7 @@ describe("opening files", () => {
       return data;
     }, bytes);
     await page.dispatchEvent("main", "drop", { dataTransfer: transfer });
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("156 kB"));
     expect(await page.locator("#model option:checked").textContent()).toBe("one.retvec");
     await page.context().close();
   });
@@ -126,7 +126,7 @@ describe("opening files", () => {
       mimeType: "",
       buffer: Buffer.from(model("plain.retvec")),
     });
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("156 kB"));
     await page.context().close();
   });
 

@@ -72,7 +72,7 @@ describe("exported page", () => {
     }
     expect(await page.isVisible("#chips")).toBe(true);
     await drop(page, "other.retvec", model("plain.retvec"));
-    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("int4"));
+    await page.waitForFunction(() => document.getElementById("model-note")?.textContent?.includes("156 kB"));
     expectNoProblems(page);
     await page.context().close();
     await served.context().close();

@@ -45,7 +45,7 @@ it("learns a new label and a corrected one, and answers all else as before", asy
 });
 
 it("takes what it learned to another model, and into a file", async () => {
-  await choose(page, "plain.retvec", "int4");
+  await choose(page, "plain.retvec", "156 kB");
   await type(page, "feed the cat at noon");
   expect(await answer()).toBe("pets");
   await page.selectOption("#model", { label: "several.retvec" });

@@ -232,7 +232,7 @@ describe("words", () => {
 });
 
 describe("two words", () => {
-  beforeAll(() => choose(page, "plain.retvec", "int4"));
+  beforeAll(() => choose(page, "plain.retvec", "156 kB"));
   const cosine = async (one: string, other: string): Promise<string> => {
     await page.fill("#one", one);
     await page.fill("#other", other);
@@ -343,7 +343,7 @@ describe("words as points", () => {
     await page.selectOption("#model", { label: "language.retvec" });
     await page.waitForSelector("#no-embedding:not([hidden])");
     expect(await page.isVisible(".points")).toBe(false);
-    await choose(page, "plain.retvec", "int4");
+    await choose(page, "plain.retvec", "156 kB");
     await page.waitForSelector("#no-embedding", { state: "hidden" });
     await page.waitForSelector(dots);
     expect(await page.isVisible(".points")).toBe(true);
@@ -353,7 +353,7 @@ describe("words as points", () => {
 describe("this file", () => {
   it("shows the metadata and the latency", async () => {
     const facts = (await page.textContent("#facts")) as string;
-    for (const fact of ["int4", "10: alarm, appointment", "retvec-lite 0.2.0 or newer", "contract 3"])
+    for (const fact of ["int8", "10: alarm, appointment", "retvec-lite 0.2.0 or newer", "contract 3"])
       expect(facts).toContain(fact);
     await page.waitForFunction(() =>
       / ms, median of 50 calls/.test(document.getElementById("latency")?.textContent ?? ""),

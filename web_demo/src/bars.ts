@@ -1,4 +1,4 @@
-import type { Prediction } from "retvec-lite/core";
+import type { Artifact, Decision, Prediction } from "retvec-lite/core";
 import { announcer, byId, make, percent } from "./dom";
 
 /** Up to FIT labels keep the file's order, so that only the bars move. Of more labels, show the TOP most probable, ranked. */
@@ -12,12 +12,9 @@ interface Row {
   readonly value: HTMLElement;
 }
 
-/** What is shown where a text belongs to none of the labels. */
-const NONE = "none of these";
-
-/** Return what an answer is called: its labels, or that there is none. */
-export function named(answers: readonly Prediction[]): string {
-  return answers.map(({ label }) => label).join(", ") || NONE;
+/** Return what an answer is called: its labels; without any, the label that the file has for that, if it has one. */
+export function named(answers: readonly Prediction[], decision: Decision | undefined): string {
+  return answers.map(({ label }) => label).join(", ") || (decision?.unknown_label ?? "none of these");
 }
 
 /** The answer, which may be several labels, and a bar for every label. */
@@ -26,6 +23,7 @@ export class Bars {
   private readonly more = byId<HTMLButtonElement>("more");
   private rows: Row[] = [];
   private labels: readonly string[] = [];
+  private decision: Decision | undefined;
   private last: { after: Float32Array; before: Float32Array } | undefined;
   private readonly announce = announcer("live");
   private all = false;
@@ -37,9 +35,10 @@ export class Bars {
     });
   }
 
-  /** Start over with these labels, without values. */
-  reset(labels: readonly string[]): void {
+  /** Start over with the labels of a file, without values. */
+  reset({ labels, decision }: Artifact): void {
     this.labels = labels;
+    this.decision = decision;
     this.last = undefined;
     this.all = false;
     this.rows = labels.map((label) => {
@@ -57,8 +56,8 @@ export class Bars {
   /** @param before the probabilities of the text as typed; a mark on each bar shows them. */
   show(answers: readonly Prediction[], after: Float32Array, before: Float32Array): void {
     this.last = { after, before };
-    const chosen = new Set(answers.map(({ label }) => label));
-    const told = named(answers);
+    const told = named(answers, this.decision);
+    const chosen = new Set(answers.length ? answers.map(({ label }) => label) : [told]);
     this.rows.forEach((row, index) => {
       const probability = after[index] as number;
       row.fill.style.transform = `scaleX(${probability})`;
@@ -68,9 +67,10 @@ export class Bars {
       row.item.classList.toggle("is-top", chosen.has(this.labels[index] as string));
     });
     byId("top-label").textContent = told;
-    byId("top-label").classList.toggle("is-none", chosen.size === 0);
+    byId("top-label").classList.toggle("is-none", answers.length === 0);
     // Without an answer, the bars below tell how probable each label is.
-    const value = answers.map(({ probability }) => percent(probability)).join(", ");
+    const best = this.labels[argmax(after)] === told ? [{ probability: Math.max(...after) }] : [];
+    const value = (answers.length ? answers : best).map(({ probability }) => percent(probability)).join(", ");
     byId("top-value").textContent = value;
     this.layOut();
     this.announce(value ? `${told}, ${value}` : told);

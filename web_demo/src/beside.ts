@@ -120,7 +120,7 @@ class Card {
     if (!this.model) return;
     const answers = this.model.predictAll(text);
     const shares = answers.map(({ probability }) => percent(probability)).join(", ");
-    this.say(named(answers), shares, answers[0]?.probability ?? 0);
+    this.say(named(answers, this.model.artifact.decision), shares, answers[0]?.probability ?? 0);
     this.label.classList.toggle("is-none", answers.length === 0);
   }
 

@@ -16,6 +16,7 @@ import { errorMessage } from "./errors";
 import { bytes, showFacts } from "./facts";
 import { medianLatency } from "./latency";
 import { Opened } from "./opened";
+import { openingText } from "./opening_text";
 import { watchOpening } from "./opening";
 import { Points } from "./points";
 import { showReading } from "./reading";
@@ -31,6 +32,8 @@ const PAUSE = 150;
 const STEP = 8;
 
 const text = byId<HTMLTextAreaElement>("text");
+/** What the page wrote there itself. */
+let given = text.value;
 const rate = byId<HTMLInputElement>("rate");
 const seed = byId<HTMLInputElement>("seed");
 const bars = new Bars();
@@ -211,7 +214,7 @@ async function tryWays(mine: number): Promise<void> {
     if (!answers) return;
     written.push({ text: form, answers });
   }
-  ways.show(written);
+  ways.show(written, classifier?.artifact.decision);
 }
 
 /** Measure the probability of the text's label at every typo rate, over several seeds. Stops when anything changes. */
@@ -284,6 +287,7 @@ async function open(offer: Offer): Promise<boolean> {
   await exclusive(async () => {
     classifier = fresh;
     current = offer;
+    if (text.value === given) text.value = given = openingText(fresh, given);
     teaching.attach(fresh);
   });
   await closeOthers();
@@ -303,7 +307,7 @@ function closeOthers(): Promise<void> {
 function present(artifact: Artifact, embeds: boolean): void {
   const { size, labels, metadata } = artifact;
   byId("model-note").textContent = `${bytes(size)}, ${String(metadata.recipe)}, ${labels.length} labels`;
-  bars.reset(labels);
+  bars.reset(artifact);
   curve.show("the label", []);
   showFacts(artifact);
   for (const section of document.querySelectorAll<HTMLElement>("[data-needs-embedding]")) section.hidden = !embeds;

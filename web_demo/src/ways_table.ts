@@ -1,5 +1,5 @@
 import { named } from "./bars";
-import type { Prediction } from "retvec-lite/core";
+import type { Decision, Prediction } from "retvec-lite/core";
 import { byId, make, percent } from "./dom";
 import { seen } from "./reading";
 import { WAYS } from "./ways";
@@ -24,8 +24,8 @@ export class WaysTable {
   }
 
   /** @param written of each way, in the order of `WAYS`. */
-  show(written: readonly Written[]): void {
-    const labels = written.map(({ answers }) => named(answers));
+  show(written: readonly Written[], decision: Decision | undefined): void {
+    const labels = written.map(({ answers }) => named(answers, decision));
     let changed = 0;
     this.rows.forEach(({ row, answer, text }, at) => {
       const { text: shown, answers } = written[at] as Written;

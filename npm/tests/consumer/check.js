@@ -1,6 +1,6 @@
 /** Compare a classifier with `golden/`: the same in Node.js, in a page and in a worker. */
 
-const FILES = { "plain.retvec": "engine-int4", "rejecting.retvec": "engine-int8", "several.retvec": "engine-int8" };
+const FILES = { "plain.retvec": "engine-int8", "rejecting.retvec": "engine-int8", "several.retvec": "engine-int8" };
 
 /**
  * @param load the package's.

@@ -129,7 +129,7 @@ def test_without_coremltools_the_extra_is_named(
     missing = lambda name, package=None: None if name == "coremltools" else real(name, package)  # noqa: E731
     monkeypatch.setattr(importlib.util, "find_spec", missing)
     assert main(["export", str(source), "--out", str(source / "dist"), "--format", "coreml"]) == 2
-    hint = 'The package coremltools is not installed. Run: pip install "retvec-lite[coreml]"'
+    hint = 'The package coremltools is not installed. Run `pip install ".[coreml]"'
     assert hint in capsys.readouterr().err
     assert leftovers(source) == []
 

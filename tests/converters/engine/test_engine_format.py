@@ -35,18 +35,18 @@ def dist(tmp_path_factory: pytest.TempPathFactory, engine_library: Path) -> Path
     folder = tmp_path_factory.mktemp("exported")
     with open(folder / "texts.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("text", "label"), *((text, "yes") for text in TEXTS)])
-    export_model(MODEL, folder / "dist", formats="engine", recipes=("int8", "int4"), data=folder / "texts.csv")
+    export_model(MODEL, folder / "dist", formats="engine", data=folder / "texts.csv")
     return folder / "dist"
 
 
 def test_what_is_exported_passes_verify(dist: Path) -> None:
     found = rl.verify(dist, data=dist.parent / "texts.csv")
     assert found.ok, str(found)
-    assert [(row.recipe, row.runtime) for row in found.rows] == [("int8", "retvec-lite"), ("int4", "retvec-lite")]
-    (int8, _) = found.artifacts
-    checks = {check.name for check in int8.runtimes[0].checks}
+    assert [(row.recipe, row.runtime) for row in found.rows] == [("int8", "retvec-lite")]
+    (artifact,) = found.artifacts
+    checks = {check.name for check in artifact.runtimes[0].checks}
     assert {"words", "bits", "embedding", "text", "probabilities"} <= checks
-    assert list(json.loads((dist / "golden.json").read_bytes())["tolerance"]) == ["engine-int4", "engine-int8"]
+    assert list(json.loads((dist / "golden.json").read_bytes())["tolerance"]) == ["engine-int8"]
     assert rl.info(dist / "classifier-int8.retvec").to_dict()["sizes"]["embedding"] > 0
     contents = RetvecFile(dist / "classifier-int8.retvec").contents()
     assert sum(contents.sizes.values()) == (dist / "classifier-int8.retvec").stat().st_size
@@ -78,9 +78,8 @@ def test_a_file_of_another_classifier_is_found_out(dist: Path, tmp_path: Path) -
 
 
 def test_the_same_file_each_time(dist: Path) -> None:
-    recipe = find_recipe("int8")
     metadata = RetvecFile(dist / "classifier-int8.retvec").metadata
-    assert build_file(MODEL, recipe, metadata) == (dist / "classifier-int8.retvec").read_bytes()
+    assert build_file(MODEL, metadata) == (dist / "classifier-int8.retvec").read_bytes()
 
 
 def test_layers_survive_their_bytes() -> None:
@@ -89,7 +88,8 @@ def test_layers_survive_their_bytes() -> None:
         most = 127 if bits == 8 else 7
         integers = rng.integers(-most, most + 1, (rows, columns)).astype(np.int8)
         numbers = rng.normal(size=(2, columns if adds_rows else rows)).astype(np.float32)
-        found = Layer.from_bytes(Layer(integers, *numbers, bits, adds_rows).to_bytes(), adds_rows)
+        found = Layer.from_bytes(Layer(integers, *numbers, adds_rows).to_bytes(), adds_rows)
+        assert found.bits == bits
         np.testing.assert_array_equal(found.integers, integers)
         np.testing.assert_array_equal([found.scales, found.bias], numbers)
 
@@ -111,7 +111,7 @@ def test_labels_that_the_engine_refuses_are_not_written(label: str) -> None:
 
 
 def test_recipes_and_options_that_the_engine_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RetvecLiteError, match="The format engine has no recipe float32: choose int8 or int4"):
+    with pytest.raises(RetvecLiteError, match="The format engine has no recipe float32: choose int8"):
         export_model(MODEL, tmp_path / "dist", formats="engine", recipes="float32")
     source = tmp_path / "classifier.safetensors"
     source.write_bytes(CASES["pool"].to_bytes())

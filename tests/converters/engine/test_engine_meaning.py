@@ -15,7 +15,7 @@ from synonyms import synonyms
 from tiny_data import QUICK, tiny_dataset
 
 import retvec_lite as rl
-from retvec_lite.converters.engine import RetvecFile
+from retvec_lite.converters.engine import ADDS_ROWS, RetvecFile, layer_names
 from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import details
 from retvec_lite.model.heads import NgramHead
@@ -42,7 +42,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory, engine_library: Path, data: P
         # On the grid of 4 bits, as training leaves weights.
         own = {key: snapped(value) if key.endswith("/kernel") else value for key, value in CASES[name].weights.items()}
         model = dataclasses.replace(CASES[name], weights=own)
-        export_model(model, folder / name, formats="engine", recipes=("int8", "int4"), data=data)
+        export_model(model, folder / name, formats="engine", data=data)
     return folder
 
 
@@ -62,11 +62,14 @@ def test_verify_proves_them(dist: Path, data: Path, name: str) -> None:
     assert found.ok, str(found)
     for artifact in found.artifacts:
         assert {"meaning", "probabilities"} <= {check.name for check in artifact.runtimes[0].checks}
-    file = dist / name / "classifier-int4.retvec"
+    file = dist / name / "classifier-int8.retvec"
     opened, sizes = RetvecFile(file), CASES[name].meaning
     assert sizes is not None and opened.metadata["meaning"] == sizes.to_dict()
     assert opened.contents().sizes["meaning"] > sizes.words * 8 + sizes.rows * 3 + sizes.displacements + 8 * 256 * 8
-    assert Layer.from_bytes(sections_of(file.read_bytes())["meaning/projection"]).bits == 8
+    sections = sections_of(file.read_bytes())
+    for layer in layer_names(CASES[name]):
+        found = Layer.from_bytes(sections[layer], layer in ADDS_ROWS)
+        assert found.bits == (8 if layer.endswith("projection") else 4), layer
 
 
 @pytest.mark.parametrize("name", NAMES)

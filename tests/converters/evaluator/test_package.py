@@ -172,7 +172,7 @@ def test_without_coremltools_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(package_module.importlib.util, "find_spec", lambda _: None)
     package_module.proto.cache_clear()
     try:
-        with pytest.raises(RetvecLiteError, match=r'Run: pip install "retvec-lite\[coreml\]"'):
+        with pytest.raises(RetvecLiteError, match=r'Run `pip install "\.\[coreml\]"'):
             package_module.proto()
     finally:
         package_module.proto.cache_clear()

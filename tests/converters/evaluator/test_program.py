@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from packages import MODEL, mil_programs
 
+from retvec_lite.converters import evaluator
 from retvec_lite.converters.evaluator import Program
 from retvec_lite.converters.evaluator.package import parse_model, proto
 from retvec_lite.errors import RetvecLiteError
@@ -44,13 +45,13 @@ def test_a_classifier_gives_its_label_and_probabilities() -> None:
 def test_only_what_is_wanted_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     program = Program(mil_programs() / "classifier.mlpackage")
     seen: list[str] = []
-    compute = Program._compute
+    compute = evaluator._compute
 
-    def counted(self: Program, operation: Any, values: Any) -> dict[str, Any]:
+    def counted(operation: Any, arguments: Any) -> dict[str, Any]:
         seen.append(operation.kind)
-        return compute(self, operation, values)
+        return compute(operation, arguments)
 
-    monkeypatch.setattr(Program, "_compute", counted)
+    monkeypatch.setattr(evaluator, "_compute", counted)
     program.run({"codepoints": CODES}, ["codes"])
     assert "linear" not in seen
     assert "gather" in seen

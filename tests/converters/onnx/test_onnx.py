@@ -1,6 +1,8 @@
 """Exporting .onnx files, and verifying them on ONNX Runtime."""
 
+import contextlib
 import csv
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from command_line import Main
 from engine_cases import CASES
+from light import run_python
 from modeling_cases import random_classifier
 
 import retvec_lite as rl
@@ -19,6 +22,7 @@ from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite import pack, read_model, schema
 from retvec_lite.converters.tflite.format import convert
 from retvec_lite.converters.verify import verify
+from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import BertHead, RnnHead
 
@@ -143,7 +147,7 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, main: Main) -> None:
 def test_all_takes_the_recipes_that_a_format_has(tmp_path: Path) -> None:
     report = export_model(CASES["linear"], tmp_path / "dist", formats="all", recipes=("int8", "int4"))
     names = {path.name for path in report.files}
-    assert {"classifier-int8.onnx", "classifier-int4.tflite", "classifier-int4.retvec"} <= names
+    assert {"classifier-int8.onnx", "classifier-int4.tflite", "classifier-int8.retvec"} <= names
     assert "classifier-int4.onnx" not in names
 
 
@@ -157,6 +161,72 @@ def test_operators_without_a_counterpart_are_named() -> None:
         GraphWriter(read_model(pack(model)))
 
 
-def test_a_classifier_is_not_loaded_from_it(dist: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"ONNX Runtime runs \.onnx files; export a \.tflite or \.retvec"):
-        rl.load(dist / "classifier-int8.onnx")
+@pytest.fixture(scope="module")
+def several_kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Exports of two classifiers: one with an unknown label that refuses some texts, and one that gives several: name -> folder."""
+    folder, plain = tmp_path_factory.mktemp("kinds"), CASES["pool"]
+    refusing = Decision(unknown_label=plain.labels[1], threshold=0.4, unknown_power=0.2, characters="abcdefghi")
+    several = Decision(thresholds=(0.4,) * len(plain.labels), characters="abcdefghi")
+    for name, decision in (("refusing", refusing), ("several", several)):
+        export_model(dataclasses.replace(plain, decision=decision), folder / name, formats=["onnx", "engine"])
+    return {name: folder / name for name in ("refusing", "several")}
+
+
+@pytest.mark.slow
+def test_a_file_answers_as_the_others_do(several_kinds: dict[str, Path]) -> None:
+    """Condensed, in windows, with thresholds and none of the labels: `golden.json` says what is right."""
+    for name, dist in several_kinds.items():
+        golden = json.loads((dist / "golden.json").read_bytes())
+        classifier = rl.load(dist / "classifier-int8.onnx")
+        native = rl.load(dist / "classifier-int8.retvec")
+        assert classifier.runtime == "onnxruntime" and classifier.labels == tuple(golden["labels"])
+        texts = [case["text"] for case in [*golden["cases"], *golden["long"]] if case["text"] is not None]
+        assert np.abs(classifier.probabilities(texts) - native.probabilities(texts)).max() < 2e-3
+        right = [
+            (case["text"], case["labels"]["onnx-int8"])
+            for case in [*golden["cases"], *golden["long"]]
+            if case["text"] is not None and "onnx-int8" in case.get("labels", {})
+        ]
+        assert len(right) > 40, name
+        for text, label in right:
+            answers = classifier.predict(text, None if name == "several" else 1)
+            said = [answer.label for answer in answers]
+            assert (sorted(said) == sorted(label)) if name == "several" else said == [label], (name, text)
+        assert any(label in (None, []) for _, label in right), name
+
+
+@pytest.mark.slow
+def test_it_needs_numpy_and_onnx_runtime_alone(several_kinds: dict[str, Path]) -> None:
+    file = several_kinds["refusing"] / "classifier-int8.onnx"
+    code = """
+import sys
+for name in ("onnx", "google.protobuf", "tensorflow", "flatbuffers", "ai_edge_litert", "tflite_runtime"):
+    sys.modules[name] = None
+import retvec_lite as rl
+print(rl.load(sys.argv[1]).predict("", top=1)[0].label)
+"""
+    done = run_python(code, file)
+    assert (done.stdout, done.returncode) == ("None\n", 0), done.stderr
+    done = run_python("import sys; sys.modules['onnxruntime'] = None" + code, file)
+    assert "pip install onnxruntime" in done.stderr
+
+
+@pytest.mark.slow
+def test_damaged_files_are_not_loaded(several_kinds: dict[str, Path], tmp_path: Path) -> None:
+    content, draw = (several_kinds["refusing"] / "classifier-int8.onnx").read_bytes(), random.Random(2)
+    path = tmp_path / "classifier-int8.onnx"
+    for damaged in (b"", content[:1000], content[:-1], b"\x0b" + content, b"\xff" * 20, b"\x3a\xff\xff\xff\x7f"):
+        path.write_bytes(damaged)
+        with pytest.raises(RetvecLiteError, match="Export the model again"):
+            rl.load(path)
+    for _ in range(40):
+        changed = bytearray(content)
+        for _ in range(draw.randint(1, 40)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        path.write_bytes(bytes(changed))
+        with contextlib.suppress(RetvecLiteError):
+            rl.load(path).predict("where is my parcel")
+    with pytest.raises(RetvecLiteError, match="leave runtime and isolated out"):
+        rl.load(several_kinds["refusing"] / "classifier-int8.onnx", isolated=True)
+    with pytest.raises(RetvecLiteError, match=r"no signature 'embed': export a \.tflite with --embed, or a \.retvec"):
+        rl.load(several_kinds["refusing"] / "classifier-int8.onnx").embed("a")

@@ -272,3 +272,15 @@ def test_a_tensor_of_another_shape_is_a_refusal(examiner: Examiner, examine: Exa
 
     with pytest.raises(AssertionError, match=f"The tensor '{tensor}' must be"):
         examine(spoil)
+
+
+def test_files_of_equal_weights_share_a_reference_and_no_others_do(examiner: Examiner) -> None:
+    weights = dict(examiner.classifier.weights)
+    assert examiner.oracle({name: value.copy() for name, value in weights.items()}) is examiner.oracle(weights)
+    assert examiner.oracle(weights, eight_bit=True) is not examiner.oracle(weights)
+    for name, value in weights.items():
+        other = value.copy()
+        other.flat[-1] = np.nextafter(other.flat[-1], np.float32(9))
+        assert examiner.oracle({**weights, name: other}) is not examiner.oracle(weights), name
+    fewer = {name: value for name, value in weights.items() if name != "head/logits/bias"}
+    assert examiner.oracle(fewer) is not examiner.oracle(weights)

@@ -199,7 +199,7 @@ def test_a_constant_that_does_not_fit_its_shape(pool: bytes) -> None:
 
 def test_a_missing_schema_is_one_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RetvecLiteError, match=r"ai-edge-litert.*pip install \"retvec-lite\[litert\]\""):
+    with pytest.raises(RetvecLiteError, match=r"ai-edge-litert.*pip install \"\.\[litert\]\""):
         schema.__wrapped__()
 
 

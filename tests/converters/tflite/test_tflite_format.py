@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import io
 import json
@@ -12,6 +13,7 @@ from tflite_metadata import read_metadata
 
 from retvec_lite.contract import CONTRACT_VERSION
 from retvec_lite.converters.format import About
+from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.format import attach_files, attach_metadata
 from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, sizes
@@ -102,3 +104,21 @@ def test_deterministic_and_replaceable(artifact: bytes) -> None:
 def test_labels_are_lines(model: bytes, label: str) -> None:
     with pytest.raises(RetvecLiteError, match="is empty or has a line break"):
         attach_metadata(model, ABOUT, [*LABELS[:-1], label])
+
+
+def test_a_classifier_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The .onnx of an export is made of the graph of its .tflite."""
+    pytest.importorskip("tensorflow")
+    from retvec_lite.converters.tflite import convert
+
+    made: list[bytes] = []
+
+    def to_tflite(entries: Any) -> bytes:
+        made.append(b"graph %d" % len(made))
+        return made[-1]
+
+    monkeypatch.setattr(convert, "entries", lambda model, embeds: [])
+    monkeypatch.setattr(convert, "to_tflite", to_tflite)
+    one, other = standin.classifier("pool"), dataclasses.replace(standin.classifier("pool"))
+    found = [tflite_format.convert(*call) for call in ((one,), (one, False), (one, True), (other,), (one,))]
+    assert found == [b"graph 0", b"graph 0", b"graph 1", b"graph 2", b"graph 3"]

@@ -22,8 +22,8 @@ internal class Condensed(private val limit: Int) {
     private val markup = Markup()
     private val display = Display()
 
-    /** How many gaps of each kind a spread word has: rule 0e leaves three rows of three signs in a gap, with three separators around each. */
-    private val gaps = IntArray(2 * (MOST_SIGNS * MOST_SIGNS + (MOST_SIGNS + 1) * MOST_SEPARATORS) + 2)
+    /** How many gaps of each kind a spread word has: rule 0e leaves twenty signs in a gap, with three separators around each. */
+    private val gaps = IntArray(2 * (MOST_OF_GAP + (MOST_OF_GAP + 1) * MOST_SEPARATORS) + 2)
 
     /** Reads a text: rule 0. */
     fun read(given: CharSequence) {
@@ -36,13 +36,15 @@ internal class Condensed(private val limit: Int) {
             count = display.read(points, count)
             dropMarks()
             dropSigns()
-            dropRepeats()
+            dropRepeats(0)
+            dropSeparators()
             if (isAll || count >= limit + SPARE) break
             most *= 4
         }
         count = minOf(count, limit)
         joinLetters()
         narrowGaps()
+        for (script in TWINNED) useOwnLetters(script)
     }
 
     /** Takes the first code points of a text, unpaired surrogates as U+FFFD; returns whether these are all. */
@@ -76,11 +78,11 @@ internal class Condensed(private val limit: Int) {
         var marks = 0
         keep { point ->
             val kinds = kindsOf(point)
-            if (kinds and (IGNORED or MARK) == 0) {
+            if (kinds and (IGNORED or MARK) == 0 && !isOptional(point)) {
                 letter = point
                 marks = 0
             }
-            kinds and IGNORED == 0 && (kinds and MARK == 0 || isOfOneScript(letter, point) && marks++ < MOST_MARKS)
+            kinds and IGNORED == 0 && !isOptional(point) && (kinds and MARK == 0 || isOfOneScript(letter, point) && marks++ < MOST_MARKS)
         }
     }
 
@@ -91,7 +93,7 @@ internal class Condensed(private val limit: Int) {
         var at = 0
         while (at < length) {
             val end = behindGap(at)
-            val most = if (rows(at, end) > MOST_SIGNS) 1 else MOST_SIGNS
+            val isFull = signs(at, end) > MOST_OF_GAP
             var rows = 0
             while (at < end) {
                 val next = behind(at, end - at) { isSign(it) }
@@ -99,7 +101,8 @@ internal class Condensed(private val limit: Int) {
                     points[count++] = points[at++]
                     continue
                 }
-                val kept = if (++rows > most) at else if (next - at > MOST_SIGNS) at + 1 else next
+                val kept = if (isFull && rows > 0) at else if (next - at > MOST_SIGNS) at + 1 else next
+                rows++
                 for (place in at until kept) points[count++] = points[place]
                 at = next
             }
@@ -107,24 +110,44 @@ internal class Condensed(private val limit: Int) {
         }
     }
 
-    /** Returns how many rows of signs there are in a gap. */
-    private fun rows(start: Int, end: Int): Int {
-        var rows = 0
-        for (at in start until end) if (isSign(points[at]) && (at == start || isSeparator(points[at - 1]))) rows++
-        return rows
+    /** Returns how many signs are left in a gap, of each row with too many the first. */
+    private fun signs(start: Int, end: Int): Int {
+        var signs = 0
+        var at = start
+        while (at < end) {
+            val next = behind(at, end - at) { isSign(it) }
+            signs += if (next - at > MOST_SIGNS) 1 else next - at
+            at = next + 1
+        }
+        return signs
     }
 
-    /** Rule 0e, as far as repeats go. */
-    private fun dropRepeats() {
-        var last = NONE
-        var lastButOne = NONE
+    /** Rule 0e, as far as letters go, from a place on: those behind two like them are dropped, but in short words and codes. */
+    private fun dropRepeats(start: Int) {
+        length = count
+        count = start
+        var at = start
+        while (at < length) {
+            val end = behind(at, length) { !isGap(it) }
+            val stays = end - at <= LONGEST_SHORT || end - at <= LONGEST_CODE && every(at, end) { isDigit(it) || isCapital(it) }
+            var last = NONE
+            var alike = 0
+            while (at < end) {
+                val point = points[at++]
+                alike = if (point == last) alike + 1 else 1
+                last = point
+                if (stays || alike <= MOST_ALIKE || isDigit(point)) points[count++] = point
+            }
+            if (at < length) points[count++] = points[at++]
+        }
+    }
+
+    /** Rule 0e, as far as separators go. */
+    private fun dropSeparators() {
         var separators = 0
         keep { point ->
             separators = if (isSeparator(point)) separators + 1 else 0
-            val isRepeat = separators == 0 && point == last && point == lastButOne
-            lastButOne = last
-            last = point
-            !isRepeat && separators <= MOST_SEPARATORS
+            separators <= MOST_SEPARATORS
         }
     }
 
@@ -141,23 +164,27 @@ internal class Condensed(private val limit: Int) {
     /** Reads the singles in a row from one on, joins them if they are a spread word, and returns where they end. */
     private fun joinFrom(start: Int): Int {
         gaps.fill(0)
-        var letters = if (Character.isDigit(points[start])) 0 else 1
+        var letters = if (isDigit(points[start])) 0 else 1
         var end = start + 1
         var next = behindGap(end)
         while (next < length && isSingle(next)) {
             gaps[gap(end, next)]++
-            if (!Character.isDigit(points[next])) letters++
+            if (!isDigit(points[next])) letters++
             end = next + 1
             next = behindGap(end)
         }
         var commonest = 0
         forEachGap(start, end) { gap, _ -> if (gaps[gap] > gaps[commonest]) commonest = gap }
-        if (letters > MOST_SIGNS && gaps[commonest] >= LEAST_GAPS) {
+        if (letters >= LEAST_SPREAD && gaps[commonest] >= LEAST_GAPS) {
+            val first = count
             points[count++] = letter(points[start])
             forEachGap(start, end) { gap, single ->
                 if (gap != commonest) points[count++] = ' '.code
                 points[count++] = letter(points[single])
             }
+            val whole = length
+            dropRepeats(first)
+            length = whole
         } else {
             for (at in start until end) points[count++] = points[at]
         }
@@ -185,6 +212,40 @@ internal class Condensed(private val limit: Int) {
             !isSecond
         }
         if (count > 0 && isSeparator(points[count - 1])) count--
+    }
+
+    /** Rule 0g. */
+    private fun useOwnLetters(script: Twinned) {
+        if (every(0, count) { it !in script.range }) return
+        length = count
+        var found = 0
+        forEachWord { at, end -> found += ownLetters(script, at, end, 2) }
+        if (found < LEAST_OWN) return
+        forEachWord { start, end ->
+            if (!every(start, end) { it !in script.range } && ownLetters(script, start, end, 1) >= 0) {
+                for (at in start until end) points[at] = script.ownFor(points[at])
+            }
+        }
+    }
+
+    /** Returns how many letters of a word tell of a script, with some less for each that tells of another. */
+    private fun ownLetters(script: Twinned, start: Int, end: Int, weight: Int): Int {
+        if (every(start, end) { it !in script.range }) return 0
+        var found = 0
+        for (at in start until end) {
+            if (script.tells(points[at])) found++
+            if (script.tellsOthers(points[at])) found -= weight
+        }
+        return found
+    }
+
+    private inline fun forEachWord(act: (start: Int, end: Int) -> Unit) {
+        var at = 0
+        while (at < length) {
+            val end = behind(at, length) { !isGap(it) }
+            act(at, end)
+            at = end + 1
+        }
     }
 
     /** Keeps some of the code points, which are asked for one by one. */
@@ -225,6 +286,27 @@ private fun isComposed(point: Int): Boolean =
 /** Returns the letter that a regional indicator stands for, or what else it is. */
 private fun letter(point: Int): Int = if (point in REGIONAL) point - REGIONAL.first + 'A'.code else point
 
+/** A script whose letters Latin ones are written for: see [TWINS]. */
+private class Twinned(listed: IntArray) {
+    val range = listed[0]..listed[1]
+    private val alike = listed[2]
+    private val letters = (listed.size - 3) / 2
+    private val latin = listed.copyOfRange(3, 3 + letters)
+    private val own = listed.copyOfRange(3 + letters, listed.size)
+
+    fun tells(point: Int): Boolean = point in range && own.indexOf(point) !in 0 until alike
+
+    fun tellsOthers(point: Int): Boolean = when (point) {
+        in range -> false
+        in GREEK_TO_ARMENIAN -> true
+        else -> (point in 'A'.code..'Z'.code || point in 'a'.code..'z'.code) && latin.indexOf(point) !in 0 until alike
+    }
+
+    fun ownFor(point: Int): Int = latin.indexOf(point).let { if (it < 0) point else own[it] }
+}
+
+private val TWINNED = TWINS.removeSuffix(" 0").split(" 0 ").map { Twinned(numbers(it)) }.toTypedArray()
+private val GREEK_TO_ARMENIAN = 0x370..0x58F
 private val REGIONAL = 0x1F1E6..0x1F1FF
 private const val NONE = -1
 private const val FIRST = 256
@@ -237,6 +319,12 @@ private const val MOST_GIVEN = 1 shl 19
 private const val SPARE = 2048
 private const val MOST_COMPOSED = 8
 private const val MOST_MARKS = 5
-private const val MOST_SIGNS = 3
+private const val MOST_SIGNS = 10
+private const val MOST_OF_GAP = 20
+private const val MOST_ALIKE = 2
+private const val LONGEST_SHORT = 4
+private const val LONGEST_CODE = 8
+private const val LEAST_SPREAD = 4
 private const val LEAST_GAPS = 3
+private const val LEAST_OWN = 3
 private const val MOST_SEPARATORS = 3

@@ -39,7 +39,7 @@ internal class Display {
             when {
                 isBackspace(point) -> takeBack()
                 isDirection(point) -> turn(point)
-                kindsOf(point) and IGNORED == 0 -> add(point)
+                kindsOf(point) and IGNORED == 0 && !isOptional(point) -> add(point)
             }
             if (held == HELD) passOn(HELD / 2)
         }

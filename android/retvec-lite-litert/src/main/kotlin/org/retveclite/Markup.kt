@@ -34,12 +34,11 @@ internal class Markup {
     private fun markup(at: Int): Int = when (points[at]) {
         '%'.code -> percentEncoded(at)
         '\\'.code -> escape(at)
-        in '0'.code..'9'.code -> longNumber(at)
         '<'.code -> tag(at)
         '&'.code -> entity(at)
         '['.code, ']'.code -> link(at)
         '*'.code, '_'.code, '`'.code, '~'.code -> emphasis(at)
-        else -> 0
+        else -> if (isDigit(points[at])) longNumber(at) else 0
     }
 
     private fun shows(point: Int, taken: Int): Int {
@@ -90,7 +89,7 @@ internal class Markup {
         if (taken >= "<!---->".length && isAt(at, "<!--") && isAt(end - 2, "-->")) return shows(NOTHING, taken)
         val start = if (points[at + 1] == '/'.code) at + 2 else at + 1
         var behind = start
-        while (isLetter(points[behind]) || behind > start && isDigit(points[behind])) behind++
+        while (isLetter(points[behind]) || behind > start && isAsciiDigit(points[behind])) behind++
         if (behind - start !in 1..LONGEST_TAG) return 0
         val isEmpty = every(behind, end) { isSeparator(it) || it == '/'.code }
         val isBehindName = isSeparator(points[behind]) || points[behind] == '/'.code
@@ -103,7 +102,7 @@ internal class Markup {
         val isHex = isNumber && (isAt(at + 2, "x") || isAt(at + 2, "X"))
         val start = if (isHex) at + 3 else if (isNumber) at + 2 else at + 1
         val most = if (isNumber && !isHex) 7 else 6
-        val end = behind(start, most) { if (isHex) hexDigit(it) >= 0 else if (isNumber) isDigit(it) else isLetter(it) }
+        val end = behind(start, most) { if (isHex) hexDigit(it) >= 0 else if (isNumber) isAsciiDigit(it) else isLetter(it) }
         if (end == start || peek(end) != ';'.code) return 0
         val name = String(points, start, end - start)
         val point = if (isHex) name.toInt(16) else if (isNumber) name.toInt() else named(name)
@@ -174,7 +173,7 @@ internal class Markup {
 
 private fun isScalar(point: Int): Boolean = point <= Character.MAX_CODE_POINT && point !in 0xD800..0xDFFF
 
-private fun isDigit(point: Int): Boolean = point in '0'.code..'9'.code
+private fun isAsciiDigit(point: Int): Boolean = point in '0'.code..'9'.code
 
 private fun isLetter(point: Int): Boolean = point in 'A'.code..'Z'.code || point in 'a'.code..'z'.code
 

@@ -44,6 +44,22 @@ class ExplainTest {
     }
 
     @Test
+    fun aLongTextIsNotAnsweredWithoutEachOfItsWords() {
+        val text = "words of it all ".repeat(200) + "WAKE" + " and more of them".repeat(80)
+        var read = 0
+        val spans = explain(text, text.length, 100, null) {
+            read += it.length
+            if ("WAKE" in it) floatArrayOf(.9f, .1f) else floatArrayOf(.2f, .8f)
+        }
+        assertTrue(read <= (1 shl 18) + 2 * text.length)
+        val best = spans.maxByOrNull { it.weight }!!
+        assertEquals("WAKE", text.substring(best.start, best.end))
+        assertEquals(ln(.9f / .2f), best.weight, 1e-5f)
+        for ((one, other) in spans.zipWithNext()) assertEquals("", text.substring(one.end, other.start).trim())
+        assertEquals(0 to text.length, spans.first().start to spans.last().end)
+    }
+
+    @Test
     fun onlyWhatTheModelReadsIsExplained() {
         for (version in 2..3) {
             val classifier = pretend(FakeEngine(), version)

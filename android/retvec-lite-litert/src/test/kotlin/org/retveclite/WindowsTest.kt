@@ -48,7 +48,7 @@ class WindowsTest {
 
     @Test
     fun version3CutsWhatIsLeftOfAText() {
-        assertEquals(listOf("Hello again!", "Where is my parcel?"), windows("<p>Hello  again!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20, version = 3))
+        assertEquals(listOf("Hello again!", "Where is my parcel?"), windows("<p>Hello  again!!!!!!!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20, version = 3))
     }
 
     @Test

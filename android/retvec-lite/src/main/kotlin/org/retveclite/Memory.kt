@@ -1,8 +1,6 @@
 package org.retveclite
 
 import java.io.File
-import java.io.FileOutputStream
-import java.io.IOException
 import java.nio.ByteBuffer
 
 /**
@@ -28,16 +26,7 @@ class Memory internal constructor(private val classifier: RetvecClassifier) {
     /** Writes the memory to a file, whole or not at all, which every package of retvec-lite reads. */
     @Throws(RetvecError::class)
     fun save(file: File): Unit = withFile("CANNOT_SAVE", "$file cannot be written") {
-        val all = locked { saved(it) }
-        val beside = File("${file.path}.new")
-        FileOutputStream(beside).use {
-            it.channel.write(all)
-            it.fd.sync()
-        }
-        // On Windows, no file takes the place of another one.
-        if (beside.renameTo(file) || (file.isFile && file.delete() && beside.renameTo(file))) return@withFile
-        beside.delete()
-        throw IOException("something else has its name")
+        replaceFile(file, locked { saved(it) })
     }
 
     /**

@@ -46,11 +46,8 @@ private fun loadLibrary() {
     val library = System.mapLibraryName("retvec_lite")
     val packed = NativeEngine::class.java.getResourceAsStream("/org/retveclite/native/$name-$processor/$library")
         ?: return System.loadLibrary("retvec_lite")
-    val folder = File(System.getProperty("java.io.tmpdir").orEmpty())
-    // Windows cannot delete a library that is in use: delete those that earlier programs left.
-    val dayAgo = System.currentTimeMillis() - 86_400_000
-    folder.listFiles { file -> file.name.startsWith(PREFIX) && file.lastModified() < dayAgo }?.forEach { it.delete() }
-    val file = File.createTempFile(PREFIX, library, folder)
+    // Windows cannot delete a library that is in use.
+    val file = ownFile(File(System.getProperty("java.io.tmpdir").orEmpty()), "retvec-lite-engine-", library)
     try {
         packed.use { from -> file.outputStream().use { from.copyTo(it) } }
         System.load(file.path)
@@ -58,8 +55,6 @@ private fun loadLibrary() {
         file.delete()
     }
 }
-
-private const val PREFIX = "retvec-lite-engine-"
 
 /** Throws what the engine says is wrong, if anything. */
 internal fun checkProblem(problem: Int) {

@@ -14,7 +14,8 @@ import java.security.spec.X509EncodedKeySpec
  * An update that was downloaded: [verify] checks signature, name and version, [check] the bytes of a file, and [tryTexts] its answers.
  * Only then may the file take the place of the installed one: docs/updates.md has the whole recipe.
  *
- * Each refusal is a [RetvecError] with one of these codes: `UPDATE_KEY`, no public key; `UPDATE_SIGNATURE`, signed with another key, or
+ * Each refusal is a [RetvecError] with one of these codes: `UPDATE_KEY`, no public key, or one for which anybody can sign;
+ * `UPDATE_INSTALLED`, the installed version is below 0; `UPDATE_SIGNATURE`, signed with another key, or
  * changed since; `UPDATE_MANIFEST`, no manifest, or one of a newer release; `UPDATE_NAME`, of another model; `UPDATE_OLD`, not newer than the
  * installed model; `UPDATE_CONTRACT`, needs a newer release; `UPDATE_FILE`, not listed, half, or other bytes; `UPDATE_ANSWERS`, a golden text
  * is answered otherwise; `UPDATE_PLATFORM`, no Ed25519 here.
@@ -29,8 +30,8 @@ class Update private constructor(private val manifest: Manifest) {
     /** Golden texts, and the labels that every file gives them. */
     val texts: List<Pair<String, List<String>>> = manifest.texts
 
-    /** The names of the files. */
-    val files: Set<String> = manifest.files.keys
+    /** How many bytes each file has, by its name: download no more. */
+    val files: Map<String, Int> = manifest.files.mapValues { (_, file) -> file.first }
 
     /** Checks that [content] is the file that was signed, byte for byte; throws [RetvecError] if not. */
     @Throws(RetvecError::class)
@@ -62,18 +63,26 @@ class Update private constructor(private val manifest: Manifest) {
     companion object {
         private const val ED25519 = "Ed25519"
         private const val SIGNATURE_BYTES = 64
+        private const val KEY_BYTES = 32
 
         /** What stands in front of the 32 bytes of a public key of Ed25519 in X.509: RFC 8410. */
         private const val X509 = "302a300506032b6570032100"
+
+        /** Public keys for which anybody can sign, such as one of zeros: retvec_lite/signing.py says which. */
+        private val LOW_ORDER = Regex(
+            "0[01](00){30}[08]0|26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc[08]5" +
+                "|c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03[7f]a|(e[c-f]|f.)(ff){30}[7f]f",
+            RegexOption.IGNORE_CASE,
+        )
 
         /**
          * Checks the signature, then the name and version that were signed. Nothing is read of what is not signed.
          *
          * @param manifest the exact bytes of `manifest.json`
          * @param signature those of `manifest.json.sig`
-         * @param key the public key that the app was built with, 64 hexadecimal digits
+         * @param key the public key that the app was built with, 64 hexadecimal digits; of several with spaces between them, any may have signed
          * @param name of the model: no other model of the same key can take its place
-         * @param installed version of the installed model; the update must be newer
+         * @param installed version of the installed model, 0 for none; the update must be newer
          * @param provider of Ed25519, such as Conscrypt's or Bouncy Castle's, for systems without; the first one of the system by default
          * @throws RetvecError where anything is wrong
          */
@@ -88,6 +97,7 @@ class Update private constructor(private val manifest: Manifest) {
             installed: Int = 0,
             provider: Provider? = null,
         ): Update {
+            if (installed < 0) throw RetvecError("UPDATE_INSTALLED", "The installed version is 0 for none, or more, not $installed.")
             val signed = manifest.copyOf()
             if (!isSigned(signed, signature, key, provider)) {
                 throw RetvecError("UPDATE_SIGNATURE", "The manifest was not signed with this key, or was changed since. Do not use its files.")
@@ -107,21 +117,31 @@ class Update private constructor(private val manifest: Manifest) {
         }
 
         private fun isSigned(signed: ByteArray, signature: ByteArray, key: String, provider: Provider?): Boolean {
+            val keys = key.trim().split(Regex("\\s+"))
+            val raw = keys.mapNotNull { fromHex(it)?.takeIf { found -> found.size == KEY_BYTES } }
+            if (raw.size < keys.size) throw RetvecError("UPDATE_KEY", "The public key must be 64 hexadecimal digits.")
+            if (keys.any(LOW_ORDER::matches)) {
+                throw RetvecError("UPDATE_KEY", "Anybody can sign for this public key. Build with the one that retvec-lite make-key wrote.")
+            }
             if (signature.size != SIGNATURE_BYTES) return false // Java takes longer ones
-            val raw = fromHex(key)
-            if (raw?.size != 32) throw RetvecError("UPDATE_KEY", "The public key must be 64 hexadecimal digits.")
             try {
                 val own = provider ?: Security.getProviders().firstOrNull(::hasEd25519) ?: throw NoSuchAlgorithmException()
-                val engine = Signature.getInstance(ED25519, own)
-                engine.initVerify(KeyFactory.getInstance(ED25519, own).generatePublic(X509EncodedKeySpec(fromHex(X509)!! + raw)))
-                engine.update(signed)
-                return engine.verify(signature)
+                return raw.any { isSigned(signed, signature, it, own) }
             } catch (error: NoSuchAlgorithmException) {
                 throw RetvecError("UPDATE_PLATFORM", "There is no Ed25519 here: pass a provider that has it.", error)
-            } catch (_: SignatureException) {
-                return false
             } catch (error: GeneralSecurityException) {
                 throw RetvecError("UPDATE_KEY", "The public key is none of Ed25519: ${error.message}.", error)
+            }
+        }
+
+        private fun isSigned(signed: ByteArray, signature: ByteArray, key: ByteArray, provider: Provider): Boolean {
+            val engine = Signature.getInstance(ED25519, provider)
+            engine.initVerify(KeyFactory.getInstance(ED25519, provider).generatePublic(X509EncodedKeySpec(fromHex(X509)!! + key)))
+            engine.update(signed)
+            return try {
+                engine.verify(signature)
+            } catch (_: SignatureException) {
+                false
             }
         }
 

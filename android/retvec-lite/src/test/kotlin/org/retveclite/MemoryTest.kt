@@ -123,8 +123,29 @@ class MemoryTest {
         classifier.memory.load(file)
         val taken = folder.newFolder("taken").also { File(it, "in it").createNewFile() }
         assertEquals("CANNOT_SAVE", assertThrows(RetvecError::class.java) { classifier.memory.save(taken) }.code)
-        assertTrue(taken.isDirectory)
-        assertFalse(File("${taken.path}.new").exists())
+        assertEquals(listOf("in it"), taken.list()!!.asList())
+        assertEquals(listOf("taken"), folder.root.list()!!.asList())
+    }
+
+    @Test
+    fun whoeverSavesTheFileIsThereAndWhole() {
+        val saved = File(folder.root, "saved.memory")
+        val left = File(folder.root, ".saved.memory.retvec-lite-new1").apply { createNewFile() && setLastModified(1) }
+        val saver = { name: String ->
+            with("rejecting") { classifier ->
+                for (number in 300 until 400) classifier.teach("$name $number", "pets")
+                repeat(40) {
+                    classifier.memory.save(saved)
+                    with("plain") { other ->
+                        other.memory.load(saved)
+                        assertEquals(100, other.memory.size)
+                    }
+                }
+            }
+        }
+        together(listOf("cats", "dogs", "birds").map { name -> { saver(name) } })
+        assertEquals(listOf("saved.memory"), folder.root.list()!!.asList())
+        assertFalse(left.exists())
     }
 
     @Test

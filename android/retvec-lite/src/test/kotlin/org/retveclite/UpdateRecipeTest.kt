@@ -5,10 +5,12 @@ import org.json.JSONObject
 import org.junit.Assert.assertEquals
 import org.junit.Assert.assertNull
 import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
 import org.junit.Rule
 import org.junit.Test
 import org.junit.rules.TemporaryFolder
 import java.io.File
+import java.net.URLClassLoader
 import java.security.KeyPairGenerator
 import java.security.MessageDigest
 import java.security.Signature
@@ -22,9 +24,9 @@ class UpdateRecipeTest {
     private val other = File("../../golden/several.retvec").readBytes()
     private val keys = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
     private val labels = RetvecClassifier(File("../../golden/plain.retvec")).use { it.predictAll(TEXT).map { answer -> answer.label } }
-    private val models by lazy { models(bundled = 1) }
+    private val models get() = models()
 
-    private fun models(bundled: Int) = Models(folder.root, bundled, hex(keys.public.encoded.takeLast(32).toByteArray()))
+    private fun models(bundled: Int = 1) = Models(folder.root, bundled, hex(keys.public.encoded.takeLast(32).toByteArray()))
 
     private fun hex(bytes: ByteArray) = bytes.joinToString("") { (it.toInt() and 255).toString(16).padStart(2, '0') }
 
@@ -39,7 +41,7 @@ class UpdateRecipeTest {
         models.install(manifest, signer.apply { update(manifest) }.sign(), sent)
     }
 
-    private fun kept() = folder.root.list()!!.filter { it != "new" }.sorted()
+    private fun kept() = folder.root.list()!!.sorted()
 
     @Test
     fun anUpdateIsUsedAndOnlyANewerOneAfterIt() {
@@ -85,6 +87,44 @@ class UpdateRecipeTest {
         assertEquals(listOf("7.bad", "8.bad"), kept())
         install(9)
         models.open()!!.close()
+    }
+
+    @Test
+    fun whatIsNoFaultOfTheFileRollsNothingBack() {
+        install(7)
+        // A library belongs to one class loader: in another one, there is no engine.
+        val classes = System.getProperty("java.class.path").split(File.pathSeparator).map { File(it).toURI().toURL() }
+        val loader = URLClassLoader(classes.toTypedArray(), ClassLoader.getSystemClassLoader().parent)
+        val models = loader.loadClass(Models::class.java.name).constructors.single()
+        val without = models.newInstance(folder.root, 1, "")
+        assertNull(without.javaClass.getMethod("open").invoke(without))
+        val spoiled = File(folder.root, "7.retvec")
+        assertTrue(spoiled.delete() && spoiled.mkdir()) // cannot be read
+        assertNull(models().open())
+        assertEquals(listOf("7.retvec"), kept())
+    }
+
+    @Test
+    fun severalMayInstallAtOnceWhileModelsAreOpen() {
+        install(7)
+        models().open()!!.use { open ->
+            together(
+                List(3) {
+                    {
+                        for (version in 8..30) {
+                            try {
+                                install(version)
+                            } catch (error: RetvecError) {
+                                assertEquals("UPDATE_OLD", error.code)
+                            }
+                            open.predict(TEXT)
+                        }
+                    }
+                },
+            )
+            assertEquals(labels, open.predictAll(TEXT).map { it.label })
+        }
+        assertEquals(listOf("29.retvec", "30.retvec"), kept())
     }
 
     private companion object {
