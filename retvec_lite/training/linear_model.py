@@ -80,7 +80,7 @@ class Weighing(NamedTuple):
 
 
 USUAL: Final = Weighing(power=2, penalty=0.5)
-RARE: Final = Weighing(power=4, penalty=0.3)
+RARE: Final = Weighing(power=3, penalty=0.3)
 """Chosen on validation texts: TF-IDF, and one in which rare n-grams count more."""
 
 
@@ -266,7 +266,8 @@ def _squares(counts: Matrix, power: int) -> Floats:
     """
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    weights = (inverse / inverse.max()) ** power * np.where(frequency > 0, 1.0, _UNKNOWN_SHARE)
+    seen = frequency > 0
+    weights = np.where(seen, (inverse / inverse[seen].max(initial=1.0)) ** power, _UNKNOWN_SHARE)
     squares: Floats = np.maximum(np.rint(weights * INTEGERS), 1)
     return squares.astype(np.float32)
 
