@@ -400,8 +400,8 @@ def solve(
         counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
         passes: see `fit_linear`.
     """
-    # Rare n-grams count more in few texts; in many, where they share no bucket with frequent ones, and topics rather than intents are told apart.
-    rare = softmax or (config.codebooks > 0 and not (several or len(labels) > _FEW_LABELS))
+    # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
+    rare = config.codebooks > 0 and not (several or len(labels) > _FEW_LABELS)
     model = fit_linear(
         features,
         targets,

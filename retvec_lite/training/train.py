@@ -12,9 +12,9 @@ What becomes of a text on the way, and where:
     logits of the classifier                   stacking.py
     a label, several, or none                  thresholds.py
 
-Few texts are cross-validated: every text is predicted by a model that has not seen it, what network and linear part count is
-learned from these predictions, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to
-decide; the linear part, which is quickly fitted again, then learns from that tenth as well. Of a long text, training reads the
+Few texts are read as they are, by a linear part alone, and cross-validated: every text is predicted by a model that has not seen it, which
+says how sure answers are, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to decide what
+network and linear part count; the linear part, which is quickly fitted again, then learns from that tenth as well. Of a long text, training reads the
 beginning; windows are for answers alone.
 """
 
