@@ -35,11 +35,10 @@ _TOLERANCE: Final = 0.1
 _UNSEEN: Final = -2.0
 """The score of a label without a text: below that of any label that the solver saw."""
 
-_PENALTY_OF_SOFTMAX: Final = 10.0
 _STEPS: Final = 15
 _PASSES: Final = 10
 _WORTH_PASSES: Final = 200
-"""C of softmax regression, and when it ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
+"""When softmax regression ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
 al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
 UNSEEN_BY_SOFTMAX: Final = -4.0
 
@@ -67,16 +66,20 @@ class Weighing(NamedTuple):
 
     Attributes:
         power: the squared weight of an n-gram is this power of its inverse document frequency.
-        penalty: LinearSVC's C for all labels at once.
+        penalty: C of the solver.
+        unknown: share of that weight for n-grams that no text has: they make a text longer, and what is known of it count less.
     """
 
     power: int
     penalty: float
+    unknown: float = 1.0
 
 
 USUAL: Final = Weighing(power=2, penalty=0.5)
 RARE: Final = Weighing(power=4, penalty=0.3)
 """Chosen on validation texts: TF-IDF, and one in which rare n-grams count more."""
+OF_FEW: Final = Weighing(power=3, penalty=10.0, unknown=0.2)
+"""For softmax regression of few texts, chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +138,7 @@ def fit_linear(
     `passes` are those of SAGA, None for the usual ones.
     """
     length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
-    scaled, squares = _weighted(features.counts.matrix(), weighing.power)
+    scaled, squares = _weighted(features.counts.matrix(), OF_FEW if softmax else weighing)
     roots = np.sqrt(squares)
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.vectors is not None:
@@ -180,7 +183,7 @@ def _softmax_regression(
 
     # Few texts have few n-grams, and the solver keeps twenty copies of its weights.
     used = np.unique(scaled.indices)
-    solver = LogisticRegression(C=_PENALTY_OF_SOFTMAX, max_iter=_STEPS)
+    solver = LogisticRegression(C=OF_FEW.penalty, max_iter=_STEPS)
     if len(targets) >= _WORTH_PASSES:
         solver.set_params(solver="saga", max_iter=passes or _PASSES, random_state=seed)
     kernel = np.zeros((scaled.shape[1], classes), np.float32)
@@ -242,23 +245,24 @@ def _main_directions(centred: Floats, length: float) -> Floats:
     return found
 
 
-def _weighted(counts: Matrix, power: int) -> tuple[Matrix, Floats]:
+def _weighted(counts: Matrix, weighing: Weighing) -> tuple[Matrix, Floats]:
     """Return counts as the problem has them, float64 CSR `[texts, buckets]`, each text of length 1, and the squared weight of each bucket.
 
     The values are in float64, as liblinear wants them, made in place, beside the same indices: of many texts, each copy takes gigabytes.
     """
-    squares = _squares(counts, power)
+    squares = _squares(counts, weighing)
     values = counts.data.astype(np.float64)
     values *= np.sqrt(squares)[counts.indices]
     values /= np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
     return sparse.csr_matrix((values, counts.indices, counts.indptr), counts.shape), squares
 
 
-def _squares(counts: Matrix, power: int) -> Floats:
+def _squares(counts: Matrix, weighing: Weighing) -> Floats:
     """Return the squared weight of each bucket, integers from 1 to 127 as float32: a power of its smoothed inverse document frequency."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    squares: Floats = np.maximum(np.rint((inverse / inverse.max()) ** power * INTEGERS), 1)
+    weights = (inverse / inverse.max()) ** weighing.power * np.where(frequency > 0, 1.0, weighing.unknown)
+    squares: Floats = np.maximum(np.rint(weights * INTEGERS), 1)
     return squares.astype(np.float32)
 
 

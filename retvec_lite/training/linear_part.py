@@ -36,8 +36,8 @@ from retvec_lite.training.linear_model import (
 from retvec_lite.training.plan import FEW, MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
 
 KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
-"""What is tried with few labels: the first suits intents and scripts without spaces, the second topics of long texts. Many labels
-are usually intents, and get the first."""
+"""What is tried with many texts of few labels: the first suits intents and scripts without spaces, the second topics of long texts.
+Others get the first."""
 
 _FEW_LABELS: Final = 20
 """More labels are usually intents: only the first kind of n-grams is tried, and rare n-grams count no more than others."""
@@ -45,9 +45,8 @@ _LONG: Final = 30
 """Words of a typical text from which the second kind is taken, unless the first is clearly better."""
 
 DESCRIBED_WEIGHT: Final = 3.0
-RELATED_WEIGHT: Final = 3.0
-"""How much all names and descriptions of a label count together, with their copies; and how much its texts of related words do, shared with
-the texts that it has. Chosen on validation texts with 0 to 10 texts a label."""
+"""How much all names and descriptions of a label count together, with their copies, and how much its texts of related words do: shared with
+the texts that it has, which soon say more. Chosen on validation texts with 0 to 10 texts a label."""
 
 TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
@@ -120,8 +119,8 @@ class LinearPart:
 
     @property
     def is_softmax(self) -> bool:
-        """Whether it is fitted by softmax regression: few texts of which it reads more than n-grams."""
-        return self.few and (self._sentences or self._meaning is not None)
+        """Whether it is fitted by softmax regression: to few texts."""
+        return self.few
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -343,7 +342,7 @@ class LinearPart:
 
     def _likely_kinds(self) -> tuple[Kind, ...]:
         """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
-        if len(self._data.labels) > _FEW_LABELS:
+        if self.few or len(self._data.labels) > _FEW_LABELS:
             return KINDS[:1]
         return KINDS[::-1] if self._is_long else KINDS
 
@@ -366,12 +365,9 @@ def described_weights(targets: Ints, related: int, texts: Ints, copies: float) -
         copies: how much all copies of a text count together.
     """
     found, first = np.zeros(len(targets), np.float32), len(targets) - related
-    for weights, part in (
-        (np.full(len(texts), DESCRIBED_WEIGHT), slice(0, first)),
-        (RELATED_WEIGHT / (1 + texts), slice(first, None)),
-    ):
+    for part in (slice(0, first), slice(first, None)):
         counts = np.bincount(targets[part], minlength=len(texts))
-        found[part] = (weights / copies / np.maximum(counts, 1))[targets[part]]
+        found[part] = (DESCRIBED_WEIGHT / (1 + texts) / copies / np.maximum(counts, 1))[targets[part]]
     return found
 
 
@@ -405,7 +401,7 @@ def solve(
         passes: see `fit_linear`.
     """
     # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
-    rare = config.codebooks > 0 and not (softmax or several or len(labels) > _FEW_LABELS)
+    rare = config.codebooks > 0 and not (several or len(labels) > _FEW_LABELS)
     model = fit_linear(
         features,
         targets,

@@ -41,7 +41,7 @@ class FitSettings:
         batch_size: texts a step.
         learning_rate: peak of the head's cosine schedule.
         typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
-        copies: differently written copies of the texts that the epochs take turns with.
+        copies: differently written copies of the texts that the epochs take turns with; 0: a linear part reads the texts alone.
         linear_copies: how many of them the linear part learns from, see `LinearPart.choose`.
         refit: the linear part finally learns from the texts that were set aside as well, see `LinearPart`.
         dropout: rate on the head's input and on the pooled text.
@@ -79,17 +79,27 @@ class FitSettings:
         return self.epochs * max(1, texts // self.batch(texts))
 
 
+def needs_no_network(texts: Dataset, request: Request) -> bool:
+    """Return whether a linear part alone is fitted: to few texts with one label each, unless something of a network is asked for."""
+    usual = request.head in ("auto", LinearHead.name) and request.epochs is None and request.ngram_kb != 0
+    return usual and len(texts) <= FEW and not texts.multi_label
+
+
 def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
     """Return the recommended settings for some training texts, but for what was asked for.
 
-    Where every second copy is a translation, twice the epochs show as many of the others.
+    Where every second copy is a translation, twice the epochs show as many of the others. Otherwise a linear part reads few texts as they
+    are: differently written copies of so few blur what tells them apart (docs/benchmarks.md).
     """
     chosen = {name: getattr(request, name) for name in ("epochs", "typo_rate", "seed", "class_weights")}
     given = {name: value for name, value in chosen.items() if value is not None}
     found = recommended(
         max(len(texts), 1), multi_label=texts.multi_label, head=request.head, is_linear=is_linear, **given
     )
-    return dataclasses.replace(found, epochs=2 * found.epochs) if request.languages and not request.epochs else found
+    if request.languages:
+        return found if request.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
+    reads_copies = not needs_no_network(texts, request) or request.typo_rate is not None
+    return found if reads_copies else dataclasses.replace(found, copies=0, linear_copies=0)
 
 
 def recommended(

@@ -12,9 +12,9 @@ What becomes of a text on the way, and where:
     logits of the classifier                   stacking.py
     a label, several, or none                  thresholds.py
 
-Few texts are cross-validated: every text is predicted by a model that has not seen it, what network and linear part count is
-learned from these predictions, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to
-decide; the linear part, which is quickly fitted again, then learns from that tenth as well. Of a long text, training reads the
+Few texts are read as they are, by a linear part alone, and cross-validated: every text is predicted by a model that has not seen it, which
+says how sure answers are, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to decide what
+network and linear part count; the linear part, which is quickly fitted again, then learns from that tenth as well. Of a long text, training reads the
 beginning; windows are for answers alone.
 """
 
@@ -60,7 +60,7 @@ from retvec_lite.training.languages import (
 from retvec_lite.training.linear_features import count_distinct, count_hashes
 from retvec_lite.training.linear_part import KINDS, LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
-from retvec_lite.training.plan import FEW, FitSettings, Plan, settings_for
+from retvec_lite.training.plan import FEW, FitSettings, Plan, needs_no_network, settings_for
 from retvec_lite.training.related import with_related
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
@@ -198,12 +198,13 @@ def make_plan(
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
+    is_linear = needs_no_network(training, request)
     if is_few and language.source:
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
     else:  # nothing tells whether a name means what the texts of its label mean
         described = describe(training, few=False)
-    sentences = choose_sentences(request, training)
-    settings = fixed or settings_for(training, request, is_linear=sentences is not None)
+    sentences = choose_sentences(request, language) if is_linear else None
+    settings = fixed or settings_for(training, request, is_linear=is_linear)
     others = other_languages(language.source, request.languages)
     data = make_examples(
         training,
@@ -219,7 +220,8 @@ def make_plan(
         progress=progress,
     )
     budget = Budget.of(request, data)
-    plan = choose_parts_of_file(request, budget, data, settings, language, others, sentences)
+    head = LinearHead.name if is_linear else request.head
+    plan = choose_parts_of_file(head, budget, data, settings, language, others, sentences)
     shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
     sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
     progress(describe_sizes(sizes), 0, 0)
@@ -260,7 +262,7 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
 
 
 def choose_parts_of_file(
-    request: Request,
+    asked: str,
     budget: Budget,
     data: TrainingData,
     settings: FitSettings,
@@ -268,10 +270,10 @@ def choose_parts_of_file(
     others: Sequence[MeaningFile],
     sentences: SentenceNetwork | None = None,
 ) -> Plan:
-    """Choose the parts that fit into the file: what words mean, the head, and n-grams in what is left.
+    """Choose the parts that fit into the file: what words mean, the head (`asked`, or one of "auto"), and n-grams in what is left.
 
     Raises:
-        RetvecLiteError: where nothing fits into `request.max_kb`.
+        RetvecLiteError: where nothing fits into the budget.
     """
     source, facts = language.source, language.facts
     count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]))
@@ -279,15 +281,15 @@ def choose_parts_of_file(
     # Words whose meaning there is room for. It is read beside n-grams, and gives way where it leaves them no room.
     spec, meaning = _sentence_head(sentences) if sentences else None, None
     if source:
-        kilobytes = choose_meaning_kb(budget, data, request.head, count, len(others), spec)
+        kilobytes = choose_meaning_kb(budget, data, asked, count, len(others), spec)
         meaning, more = make_part(source, data, kilobytes, others, settings.seed)
         facts = {**facts, **more}
         with contextlib.suppress(RetvecLiteError):
-            head, buckets = choose_parts(budget, data, request.head, count, meaning.config, spec)
+            head, buckets = choose_parts(budget, data, asked, count, meaning.config, spec)
             if buckets:
                 return _plan(data, head, buckets, budget, settings, meaning, facts, sentences)
         facts = {**facts, "left_out": "the file has no room for it"}
-    head, buckets = choose_parts(budget, data, request.head, count, None, spec)
+    head, buckets = choose_parts(budget, data, asked, count, None, spec)
     return _plan(data, head, buckets, budget, settings, None, facts, sentences)
 
 
@@ -312,14 +314,15 @@ def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
     return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
-def choose_sentences(request: Request, texts: Dataset) -> SentenceNetwork | None:
-    """Return the sentence network for few texts of any language; None where something is asked for that it does not have.
+def choose_sentences(request: Request, language: Language) -> SentenceNetwork | None:
+    """Return the sentence network for few texts of its language; None where something is asked for that it does not have.
 
-    With many texts, a network of their own is as good on clean ones, and better on mistyped ones (docs/meaning.md).
+    With many texts, a network of their own is as good on clean ones, and better on mistyped ones (docs/meaning.md). What it says of other
+    languages costs more than it tells.
     """
     known = request.embedding
-    usual = request.head == "auto" and request.epochs is None and request.ngram_kb != 0
-    if len(texts) > FEW or texts.multi_label or not usual:
+    is_known = language.source is not None and language.source.language == _OF_SENTENCES
+    if request.head != "auto" or not is_known:
         return None
     return packaged_sentences() if known and known.digest == load_default_embedding().digest else None
 
