@@ -78,7 +78,7 @@ class Weighing(NamedTuple):
 USUAL: Final = Weighing(power=2, penalty=0.5)
 RARE: Final = Weighing(power=4, penalty=0.3)
 """Chosen on validation texts: TF-IDF, and one in which rare n-grams count more."""
-OF_FEW: Final = Weighing(power=3, penalty=10.0, unknown=0.2)
+OF_FEW: Final = Weighing(power=3, penalty=10.0, unknown=0.5)
 """For softmax regression of few texts, chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
 
 
