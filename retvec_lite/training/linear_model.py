@@ -262,7 +262,7 @@ def _squares(counts: Matrix, weighing: Weighing) -> Floats:
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
     weights = (inverse / inverse.max()) ** weighing.power * np.where(frequency > 0, 1.0, weighing.unknown)
-    squares: Floats = np.maximum(np.rint(weights * INTEGERS), 1)
+    squares: Floats = np.maximum(np.rint(weights / weights.max() * INTEGERS), 1)
     return squares.astype(np.float32)
 
 

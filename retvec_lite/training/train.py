@@ -203,7 +203,7 @@ def make_plan(
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
     else:  # nothing tells whether a name means what the texts of its label mean
         described = describe(training, few=False)
-    sentences = choose_sentences(request, language) if is_linear else None
+    sentences = choose_sentences(request, spoken) if is_linear else None
     settings = fixed or settings_for(training, request, is_linear=is_linear)
     others = other_languages(language.source, request.languages)
     data = make_examples(
@@ -314,15 +314,15 @@ def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
     return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
-def choose_sentences(request: Request, language: Language) -> SentenceNetwork | None:
+def choose_sentences(request: Request, spoken: Mapping[str, float]) -> SentenceNetwork | None:
     """Return the sentence network for few texts of its language; None where something is asked for that it does not have.
 
     With many texts, a network of their own is as good on clean ones, and better on mistyped ones (docs/meaning.md). What it says of other
-    languages costs more than it tells.
+    languages costs more than it tells. `spoken` are the `language_shares` of the texts.
     """
     known = request.embedding
-    is_known = language.source is not None and language.source.language == _OF_SENTENCES
-    if request.head != "auto" or not is_known:
+    language = max(spoken, key=lambda tag: spoken[tag], default=None)
+    if request.head != "auto" or language != _OF_SENTENCES:
         return None
     return packaged_sentences() if known and known.digest == load_default_embedding().digest else None
 

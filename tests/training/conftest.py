@@ -46,7 +46,7 @@ def trained(told: Told) -> Outcome:
 
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     embedding = random_embedding(dimension=64)
-    return train(training, validation, embedding=embedding, settings=QUICK, progress=progress)
+    return train(training, validation, embedding=embedding, head="pool", settings=QUICK, progress=progress)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def crossed() -> Crossed:
         for module, kind in ((network_part, NetworkPart), (stacking, LinearPart)):
             patch.setattr(module, kind.__name__, keep(kind))
         embedding = random_embedding(dimension=64)
-        found = train(tiny_dataset(12), embedding=embedding, settings=QUICK, progress=progress)
+        found = train(tiny_dataset(12), embedding=embedding, head="pool", settings=QUICK, progress=progress)
     return Crossed(found, dict(told), made["NetworkPart"], made["LinearPart"])
 
 

@@ -14,9 +14,9 @@ from retvec_lite.training.train import choose_folds
 
 
 @pytest.mark.parametrize(
-    ("few", "meaning", "expected"), [(True, True, True), (True, False, False), (False, True, False)]
+    ("few", "meaning", "expected"), [(True, True, True), (True, False, True), (False, True, False)]
 )
-def test_few_texts_with_meaning_get_a_softmax_regression_and_names_of_labels(
+def test_few_texts_get_a_softmax_regression_and_with_meaning_names_of_labels(
     synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
 ) -> None:
     training = tiny_dataset(6)

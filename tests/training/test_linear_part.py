@@ -155,7 +155,8 @@ def fitter(data: TrainingData) -> LinearPart:
 
 @pytest.mark.parametrize("best", KINDS, ids=str)
 def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: Kind) -> None:
-    """Each kind is tried; the labels that are right decide, whichever kind comes first."""
+    """Each kind is tried with many texts; the labels that are right decide, whichever kind comes first."""
+    monkeypatch.setattr(linear_part, "FEW", 10)
     data = data_of()
     found = fitter(data)
     plain, tried = linear_part.fit_linear, []
@@ -279,11 +280,13 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     found = linear_of(data, 500)
     found.learn()
     assert [texts for texts, _ in found.curve] == [2, 4]
-    assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
+    assert len(seen) == 10 and all(targets == {0, 1} for targets in seen)
 
 
-def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better() -> None:
+def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better(monkeypatch: pytest.MonkeyPatch) -> None:
     short = data_of()
+    assert linear_of(short, 500)._likely_kinds() == KINDS[:1], "of few texts, no kind is tried"
+    monkeypatch.setattr(linear_part, "FEW", 10)
     assert linear_of(short, 500)._likely_kinds() == KINDS
     long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 35), np.int32))
     assert linear_of(long, 500)._likely_kinds() == KINDS[::-1]

@@ -25,7 +25,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
-from retvec_lite.training import stacking
+from retvec_lite.training import plan, stacking
 from retvec_lite.training import train as trainer
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearPart
@@ -138,7 +138,8 @@ def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> No
 
 
 def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer, "FEW", 47)
+    for module in (trainer, plan):
+        monkeypatch.setattr(module, "FEW", 40)
     told = []
     trained = train(tiny_dataset(12), settings=QUICK, progress=lambda what, *_: told.append(what))
     facts = trained.model.training
