@@ -242,7 +242,7 @@ def test_closed_standard_output_ends_quietly(tiny_model: str, tmp_path: Path, cl
         ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, *arguments], capture_output=True, check=False
     )
     assert done.returncode == 0 and done.stdout == b""
-    assert done.stderr == b"" or (b"1 texts in " in done.stderr and done.stderr.count(b"\n") == 1)
+    assert done.stderr == b"" or (b"1 text in " in done.stderr and done.stderr.count(b"\n") == 1)
     assert Path(tiny_model).read_bytes() == tiny_artifact()
 
 

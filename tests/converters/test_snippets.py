@@ -110,7 +110,7 @@ def onnx_file() -> bytes:
 
 @pytest.mark.slow
 def test_javascript_answers(tmp_path: Path) -> None:
-    if shutil.which("npm") is None or (missing := browser.no_node("typescript")):
+    if shutil.which("npm") is None or (missing := browser.no_node()):
         pytest.skip(f"{missing if shutil.which('npm') else 'npm is not installed'}: the npm package was not built")
     npm_projects.run("npm", "pack", "--pack-destination", tmp_path, cwd=npm_projects.NPM)
     (package,) = tmp_path.glob("*.tgz")

@@ -228,5 +228,5 @@ def test_damaged_files_are_not_loaded(several_kinds: dict[str, Path], tmp_path: 
             rl.load(path).predict("where is my parcel")
     with pytest.raises(RetvecLiteError, match="leave runtime and isolated out"):
         rl.load(several_kinds["refusing"] / "classifier-int8.onnx", isolated=True)
-    with pytest.raises(RetvecLiteError, match=r"no signature 'embed': export a \.tflite with --embed, or a \.retvec"):
+    with pytest.raises(RetvecLiteError, match=r"no signature 'embed': export a \.tflite with --embed"):
         rl.load(several_kinds["refusing"] / "classifier-int8.onnx").embed("a")
