@@ -250,6 +250,8 @@ def test_values_in_suggested_commands_are_quoted_for_the_shell() -> None:
             first = text[: command.start()].count("{}")
             for value in values[first : first + command[0].count("{}")]:
                 called = ast.unparse(value)
+                if called.lstrip("_").isupper():  # a constant of ours
+                    continue
                 assert called.startswith("shlex.quote("), (place, called)
                 found += 1
     assert found >= 2

@@ -133,7 +133,7 @@ def alike_but_for_labels(texts: Sequence[str], labels: Sequence[str], groups: Gr
 def _telling(texts: Sequence[str]) -> list[Words]:
     """Return the numbers and symbols of each text, sorted."""
     return [
-        tuple(sorted(word for word in words if _DIGITS.search(word) or unicodedata.category(word[0])[0] == "S"))
+        tuple(sorted(word for word in filter(None, words) if _DIGITS.search(word) or _is_symbol(word[0])))
         for words in written_words(texts)
     ]
 
@@ -193,8 +193,12 @@ def _written(character: str) -> str:
         return ""
     if kind[0] in "PZC":
         return "" if kind == "Cf" else " "
-    is_word = kind[0] == "S" or any(first <= ord(character) <= last for first, last in _UNSPACED)
+    is_word = _is_symbol(character) or any(first <= ord(character) <= last for first, last in _UNSPACED)
     return f" {character} " if is_word else character
+
+
+def _is_symbol(character: str) -> bool:
+    return unicodedata.category(character)[0] == "S"
 
 
 def _without_numbers(words: Words) -> Words:

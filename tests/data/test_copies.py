@@ -116,6 +116,15 @@ def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: s
     )
 
 
+@given(st.lists(st.text(max_size=4) | st.sampled_from(["", " ", "?!", "\0", "\u200b", "\ud800"]), min_size=2, max_size=8))
+def test_texts_of_any_characters_may_be_copies_with_several_labels(texts: list[str]) -> None:
+    copied = [*texts, *texts]
+    labels = ["a"] * len(texts) + ["b"] * len(texts)
+    found = copy_groups(copied, labels, find_copies(copied))
+    assert {copied[row] for group in found for row in group.rows} == set(texts)
+    assert all(group.labels == ("a", "b") for group in found)
+
+
 @pytest.mark.parametrize("times", [1, 2, 8])
 def test_copies_count_once(times: int) -> None:
     assert count_independent(np.repeat(np.arange(30), times)) == pytest.approx(30)
