@@ -38,8 +38,8 @@ def project(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_package_is_small_and_has_what_it_says(packed: Path, project: Path) -> None:
-    """The engine is in it twice, 46 kB each: in a module for pages, which then need no second file, and as the file itself."""
-    assert packed.stat().st_size <= 124_000
+    """The engine is in it twice, 48 kB each: in a module for pages, which then need no second file, and as the file itself."""
+    assert packed.stat().st_size <= 131_000
     installed = project / "node_modules" / "retvec-lite"
     assert {file.name for file in installed.iterdir()} == {"LICENSE", "README.md", "dist", "package.json"}
     assert [path.name for path in (project / "node_modules").iterdir() if path.name[0] != "."] == ["retvec-lite"]

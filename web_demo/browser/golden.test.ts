@@ -25,13 +25,13 @@ const browser = useBrowser();
 
 describe("golden texts", () => {
   it.each([
-    ["rejecting", "engine-int8"],
-    ["plain", "engine-int8"],
-    ["several", "engine-int8"],
-  ])("%s: the page gives the answers of the reference", async (name, key) => {
-    const golden = read(name);
+    ["rejecting", "int8"],
+    ["plain", "int4"],
+    ["several", "int8"],
+  ])("%s: the page gives the answers of the reference", async (name, recipe) => {
+    const [golden, key] = [read(name), "engine-int8"];
     const page = await openPlayground(browser());
-    await choose(page, `${name}.retvec`, `, ${key.slice(7)},`);
+    await choose(page, `${name}.retvec`, `, ${recipe},`);
     expect(golden.cases.length).toBeGreaterThan(50);
     for (const { name: about, text, codepoints, probabilities, labels } of [...golden.cases, ...golden.long]) {
       const received = await page.evaluate(

@@ -14,7 +14,7 @@ declare global {
 
 /** The address of a running `retvec-lite demo DIST`. */
 export const URL = setting("RETVEC_URL");
-/** The folder it serves: the files of `golden/`. The page starts with rejecting.retvec. */
+/** The folder it serves: the files of `golden/`, plain.retvec as an int4 file. The page starts with rejecting.retvec. */
 export const DIST = setting("RETVEC_DIST");
 /** A page written by `retvec-lite demo --export`. */
 export const PAGE = setting("RETVEC_PAGE");

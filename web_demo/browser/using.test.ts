@@ -353,7 +353,7 @@ describe("words as points", () => {
 describe("this file", () => {
   it("shows the metadata and the latency", async () => {
     const facts = (await page.textContent("#facts")) as string;
-    for (const fact of ["int8", "10: alarm, appointment", "retvec-lite 0.2.0 or newer", "contract 3"])
+    for (const fact of ["int4", "10: alarm, appointment", "retvec-lite 0.2.0 or newer", "contract 3"])
       expect(facts).toContain(fact);
     await page.waitForFunction(() =>
       / ms, median of 50 calls/.test(document.getElementById("latency")?.textContent ?? ""),
