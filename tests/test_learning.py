@@ -1,7 +1,9 @@
 """A trained classifier goes on learning: new texts, corrected ones, new labels, from whatever its folder keeps."""
 
+import functools
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import retvec_lite as rl
 from retvec_lite import __main__ as cli
 from retvec_lite import learning
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.training import linear_part, plan
 
 TEXTS = [
     f"{text} {word}"
@@ -22,28 +25,61 @@ TEXTS = [
 LABELS = ["alarm" if text.startswith(("wake", "alarm")) else "delivery" for text in TEXTS]
 JAZZ = [f"{text} {word}" for text in ("please strum", "put on that") for word in ("jazz", "rock", "song", "tune")]
 QUICK: dict[str, Any] = {"meaning": "none", "head": "linear"}
-"""Options that train in a second, by a support vector machine on n-grams and mean word vectors."""
+"""Options that train in a second, on n-grams and mean word vectors."""
+
+
+def usual(**options: Any) -> rl.Classifier:
+    """The usual few-text classifier, a softmax regression on the sentence network."""
+    return rl.train(TEXTS, LABELS, **options)
+
+
+def quick(**options: Any) -> rl.Classifier:
+    """A softmax regression on n-grams and mean word vectors."""
+    return rl.train(TEXTS, LABELS, **QUICK, **options)
+
+
+def machine(**options: Any) -> rl.Classifier:
+    """A support vector machine on texts and their mistyped copies, as of many texts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (plan, linear_part):
+            patch.setattr(module, "FEW", 10)
+        return quick(**options)
+
+
+WAYS: dict[str, Callable[..., rl.Classifier]] = {"softmax": usual, "quick": quick, "machine": machine}
 
 
 @pytest.fixture(scope="module")
-def softmax(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the usual few-text classifier, a softmax regression on the sentence network."""
-    folder = tmp_path_factory.mktemp("softmax") / "trained"
-    rl.train(TEXTS, LABELS, out=folder)
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of what a way to train made, once."""
+
+    @functools.cache
+    def folder(way: str) -> Path:
+        out = tmp_path_factory.mktemp(way) / "trained"
+        WAYS[way](out=out)
+        return out
+
     return folder
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("machine") / "trained"
-    rl.train(TEXTS, LABELS, out=folder, **QUICK)
-    return folder
+@pytest.fixture
+def softmax(folders: Callable[[str], Path]) -> Path:
+    return folders("softmax")
 
 
-@pytest.fixture(params=["softmax", "machine"])
-def trained(request: pytest.FixtureRequest) -> Path:
-    folder: Path = request.getfixturevalue(request.param)
-    return folder
+@pytest.fixture(name="quick")
+def quick_folder(folders: Callable[[str], Path]) -> Path:
+    return folders("quick")
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def trained(way: str, folders: Callable[[str], Path]) -> Path:
+    return folders(way)
 
 
 def labels_of(classifier: rl.Classifier, texts: list[str]) -> list[str | None]:
@@ -100,11 +136,11 @@ def test_it_ends_where_a_training_of_all_texts_does(softmax: Path) -> None:
     assert labels_of(found, texts) == labels_of(anew, texts) == ["alarm", "delivery", "music", "delivery"]
 
 
-def test_vectors_teach_what_texts_teach(trained: Path, tmp_path: Path) -> None:
+def test_vectors_teach_what_texts_teach(way: str, trained: Path, tmp_path: Path) -> None:
     more = JAZZ, ["music"] * len(JAZZ)
     by_texts = rl.load(trained)
-    options = {} if by_texts.training["linear"]["softmax"] else QUICK
-    rl.train(TEXTS, LABELS, keep="vectors", out=tmp_path / "vectors", **options)
+    assert by_texts.training["linear"]["softmax"] == (way != "machine")
+    WAYS[way](keep="vectors", out=tmp_path / "vectors")
     assert {path.name for path in (tmp_path / "vectors").iterdir()} >= {"vectors.safetensors", "report.html"}
     for path in ("vectors.safetensors", "classifier.safetensors"):
         content = (tmp_path / "vectors" / path).read_bytes()
@@ -134,11 +170,11 @@ def test_several_labels_a_text(tmp_path: Path) -> None:
 
 
 def test_the_command_goes_on_in_the_same_folder(
-    machine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    quick: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more, out = tmp_path / "more.jsonl", tmp_path / "out"
     more.write_text("".join(json.dumps({"text": text, "label": "music"}) + "\n" for text in JAZZ))
-    assert cli.main(["train", str(more), "--start-from", str(machine), "--out", str(out)]) == 0, capsys.readouterr().err
+    assert cli.main(["train", str(more), "--start-from", str(quick), "--out", str(out)]) == 0, capsys.readouterr().err
     printed = capsys.readouterr().out
     assert (
         f"Learned {len(JAZZ)} new texts" in printed
@@ -157,13 +193,13 @@ def test_the_command_goes_on_in_the_same_folder(
     assert cli.main(arguments) == cli.USAGE_ERROR and "--force" in capsys.readouterr().err
     assert cli.main([*arguments, "--force"]) == 0 and "Nothing changed" in capsys.readouterr().out
     assert {path.name: path.read_bytes() for path in out.iterdir()} == files
-    same = rl.train(more, start_from=machine)
+    same = rl.train(more, start_from=quick)
     assert same.model.to_bytes() == files["classifier.safetensors"], "one way in the code"
 
 
-def test_nothing_is_lost_when_it_is_ended(machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_lost_when_it_is_ended(quick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "trained"
-    rl.load(machine).save(folder)
+    rl.load(quick).save(folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def end(*_: object) -> None:
@@ -175,10 +211,10 @@ def test_nothing_is_lost_when_it_is_ended(machine: Path, tmp_path: Path, monkeyp
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_what_a_folder_keeps(machine: Path, tmp_path: Path) -> None:
-    assert rl.read_dataset(machine / "texts.jsonl").texts == tuple(TEXTS)
+def test_what_a_folder_keeps(quick: Path, tmp_path: Path) -> None:
+    assert rl.read_dataset(quick / "texts.jsonl").texts == tuple(TEXTS)
     (tmp_path / "trained").mkdir()
-    for path in machine.iterdir():
+    for path in quick.iterdir():
         if path.name != "texts.jsonl":
             (tmp_path / "trained" / path.name).write_bytes(path.read_bytes())
     with pytest.raises(
@@ -186,15 +222,15 @@ def test_what_a_folder_keeps(machine: Path, tmp_path: Path) -> None:
     ):
         rl.load(tmp_path / "trained").learn(JAZZ, ["music"] * len(JAZZ))
     nothing = rl.train(TEXTS, LABELS, keep="nothing", out=tmp_path / "nothing", **QUICK)
-    assert nothing.model.to_bytes() == (machine / "classifier.safetensors").read_bytes()
+    assert nothing.model.to_bytes() == (quick / "classifier.safetensors").read_bytes()
     assert not (tmp_path / "nothing" / "texts.jsonl").exists()
     # The same training that shall keep something else is no repetition.
     kept = rl.train(TEXTS, LABELS, keep="texts", out=tmp_path / "nothing", force=True, **QUICK)
     assert kept.held_out is not None and (tmp_path / "nothing" / "texts.jsonl").is_file()
 
 
-def test_other_thresholds_keep_the_texts(machine: Path) -> None:
-    careful = rl.load(machine).with_threshold(0.9)
+def test_other_thresholds_keep_the_texts(quick: Path) -> None:
+    careful = rl.load(quick).with_threshold(0.9)
     found = careful.learn(["wake us at ten"], ["alarm"])
     assert found.decision.threshold == 0.9 and found.decision.characters != ""
 
@@ -231,16 +267,16 @@ def test_other_languages_are_not_forgotten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "option", [{"head": "cnn"}, {"max_kb": 500}, {"seed": 1}, {"keep": "nothing"}, {"validation": 0.2}, {"epochs": 3}]
 )
-def test_options_that_cannot_change_are_refused(option: dict[str, Any], machine: Path) -> None:
+def test_options_that_cannot_change_are_refused(option: dict[str, Any], quick: Path) -> None:
     (name,) = option
     with pytest.raises(
         rl.RetvecLiteError, match=f"{name} cannot change when a classifier goes on learning: leave it out"
     ):
-        rl.train(JAZZ, ["music"] * len(JAZZ), start_from=machine, **option)
+        rl.train(JAZZ, ["music"] * len(JAZZ), start_from=quick, **option)
 
 
-def test_what_cannot_be_learned_is_refused_in_a_sentence(machine: Path, tmp_path: Path) -> None:
-    before = rl.load(machine)
+def test_what_cannot_be_learned_is_refused_in_a_sentence(quick: Path, tmp_path: Path) -> None:
+    before = rl.load(quick)
     with pytest.raises(rl.RetvecLiteError, match="--multi-label"):
         before.learn(["play"], ["music|soon"])
     for given in (
@@ -262,8 +298,8 @@ def test_what_cannot_be_learned_is_refused_in_a_sentence(machine: Path, tmp_path
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"not json\n"])
-def test_damaged_files_are_refused(damage: bytes, machine: Path, tmp_path: Path) -> None:
-    rl.load(machine).save(tmp_path / "trained")
+def test_damaged_files_are_refused(damage: bytes, quick: Path, tmp_path: Path) -> None:
+    rl.load(quick).save(tmp_path / "trained")
     for name in ("texts.jsonl", "vectors.safetensors"):
         for other in ("texts.jsonl", "vectors.safetensors"):
             (tmp_path / "trained" / other).unlink(missing_ok=True)
@@ -272,10 +308,10 @@ def test_damaged_files_are_refused(damage: bytes, machine: Path, tmp_path: Path)
             rl.load(tmp_path / "trained").learn(JAZZ, ["music"] * len(JAZZ))
 
 
-def test_sent_to_other_processes_it_takes_no_texts_along(machine: Path) -> None:
+def test_sent_to_other_processes_it_takes_no_texts_along(quick: Path) -> None:
     import pickle
 
-    content = pickle.dumps(rl.load(machine).learn(["wake us at ten"], ["alarm"]))
+    content = pickle.dumps(rl.load(quick).learn(["wake us at ten"], ["alarm"]))
     assert b"wake us at ten" not in content
     with pytest.raises(rl.RetvecLiteError, match="keeps nothing"):
         pickle.loads(content).learn(JAZZ, ["music"] * len(JAZZ))
