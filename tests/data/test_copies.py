@@ -116,7 +116,9 @@ def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: s
     )
 
 
-@given(st.lists(st.text(max_size=4) | st.sampled_from(["", " ", "?!", "\0", "\u200b", "\ud800"]), min_size=2, max_size=8))
+@given(
+    st.lists(st.text(max_size=4) | st.sampled_from(["", " ", "?!", "\0", "\u200b", "\ud800"]), min_size=2, max_size=8)
+)
 def test_texts_of_any_characters_may_be_copies_with_several_labels(texts: list[str]) -> None:
     copied = [*texts, *texts]
     labels = ["a"] * len(texts) + ["b"] * len(texts)
