@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,28 @@ from retvec_lite.training.reading import Places, Ragged, TextReader
 Kind = tuple[int, int]
 """The shortest and the longest n-grams that are read."""
 
+USUAL_KIND: Final[Kind] = (1, 4)
+_OF_SYLLABLES: Final[Kind] = (1, 2)
+_FIRST_SYLLABLE: Final = 0x3040
+"""From here on, nearly all letters are those of Chinese, Japanese and Korean: one says as much as two or three of an alphabet."""
+_TEXTS: Final = 2_000
+"""Texts, most, that tell which letters are usual, spread over all."""
+
 Matrix = Any  # scipy.sparse.csr_matrix, float32
+
+
+def usual_kind(texts: Sequence[str]) -> Kind:
+    """Return the n-grams that suit texts: up to two letters where most are of Chinese, Japanese or Korean, else up to four.
+
+    Longer ones of syllables are rare, and so many that they share their buckets (docs/benchmarks.md).
+
+    Example:
+        >>> usual_kind(["設定在哪裡", "TV 的聲音太大"]), usual_kind(["where are the settings"])
+        ((1, 2), (1, 4))
+    """
+    letters = [letter for text in texts[:: -(-len(texts) // _TEXTS) or 1] for letter in text if letter.isalpha()]
+    syllables = sum(ord(letter) >= _FIRST_SYLLABLE for letter in letters)
+    return _OF_SYLLABLES if 2 * syllables > len(letters) else USUAL_KIND
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,11 +17,13 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import telling_names
 from retvec_lite.training.examples import Rows
 from retvec_lite.training.linear_features import (
+    USUAL_KIND,
     Features,
     Kind,
     count_distinct,
     count_hashes,
     fold_counts,
+    usual_kind,
 )
 from retvec_lite.training.linear_model import (
     MEANS,
@@ -35,14 +37,13 @@ from retvec_lite.training.linear_model import (
 )
 from retvec_lite.training.plan import FEW, MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
 
-KINDS: Final[tuple[Kind, ...]] = ((1, 4), (3, 5))
-"""What is tried with many texts of few labels: the first suits intents and scripts without spaces, the second topics of long texts.
-Others get the first."""
+LONG_KIND: Final[Kind] = (3, 5)
+"""What is tried beside the usual kind with many texts of few labels: it suits topics of long texts."""
 
 _FEW_LABELS: Final = 20
-"""More labels are usually intents: only the first kind of n-grams is tried, and rare n-grams count no more than others."""
+"""More labels are usually intents: only the usual kind of n-grams is tried, and rare n-grams count no more than others."""
 _LONG: Final = 30
-"""Words of a typical text from which the second kind is taken, unless the first is clearly better."""
+"""Words of a typical text from which the long kind is taken, unless the usual one is clearly better."""
 
 DESCRIBED_WEIGHT: Final = 3.0
 """How much all names and descriptions of a label count together, with their copies, and how much its texts of related words do: shared with
@@ -342,9 +343,10 @@ class LinearPart:
 
     def _likely_kinds(self) -> tuple[Kind, ...]:
         """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
-        if self.few or len(self._data.labels) > _FEW_LABELS:
-            return KINDS[:1]
-        return KINDS[::-1] if self._is_long else KINDS
+        usual = usual_kind(self._data.clean)
+        if self.few or usual != USUAL_KIND or len(self._data.labels) > _FEW_LABELS:
+            return (usual,)
+        return (LONG_KIND, usual) if self._is_long else (usual, LONG_KIND)
 
     @functools.cached_property
     def _is_long(self) -> bool:

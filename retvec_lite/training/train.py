@@ -57,8 +57,8 @@ from retvec_lite.training.languages import (
     language_shares,
     other_languages,
 )
-from retvec_lite.training.linear_features import count_distinct, count_hashes
-from retvec_lite.training.linear_part import KINDS, LinearPart
+from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
+from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.plan import FEW, FitSettings, Plan, needs_no_network, settings_for
 from retvec_lite.training.related import with_related
@@ -276,7 +276,7 @@ def choose_parts_of_file(
         RetvecLiteError: where nothing fits into the budget.
     """
     source, facts = language.source, language.facts
-    count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], KINDS[0])[0]))
+    count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], usual_kind(data.clean))[0]))
 
     # Words whose meaning there is room for. It is read beside n-grams, and gives way where it leaves them no room.
     spec, meaning = _sentence_head(sentences) if sentences else None, None

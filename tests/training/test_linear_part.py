@@ -23,9 +23,9 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import linear_part
 from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear_features import Kind
+from retvec_lite.training.linear_features import USUAL_KIND, Kind
 from retvec_lite.training.linear_model import RARE, USUAL, Weighing
-from retvec_lite.training.linear_part import KINDS, LinearPart
+from retvec_lite.training.linear_part import LONG_KIND, LinearPart
 from retvec_lite.training.train import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
@@ -132,6 +132,8 @@ def test_a_file_stays_below_a_limit_of_ones_own() -> None:
         assert found == pytest.approx(size, rel=0.05), recipe
         assert recipe != "int8" or 400_000 < found < 500_000, "as much as leaves room for the other formats"
 
+
+KINDS = (USUAL_KIND, LONG_KIND)
 
 # --- which n-grams ----------------------------------------------------------------------------------------------------
 
@@ -290,3 +292,27 @@ def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better(monkeyp
     assert linear_of(short, 500)._likely_kinds() == KINDS
     long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 35), np.int32))
     assert linear_of(long, 500)._likely_kinds() == KINDS[::-1]
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("設定", (1, 2)),
+        ("設定をひらく", (1, 2)),
+        ("설정", (1, 2)),
+        ("settings", (1, 4)),
+        ("सेटिंग", (1, 4)),
+        ("ตั้งค่า", (1, 4)),
+    ],
+)
+def test_syllables_are_read_by_short_ngrams(monkeypatch: pytest.MonkeyPatch, word: str, kind: Kind, few: bool) -> None:
+    """Letters of the scripts decide, not digits or signs; every part of a training asks for the same kind."""
+    monkeypatch.setattr(linear_part, "FEW", 10_000 if few else 1)
+    texts = tiny_dataset(9)
+    training = type(texts)(tuple(f"{word} 10:30, {place}!" for place in range(36)), texts.labels, texts.path)
+    data = make_examples(training, training, copies=1, typo_rate=0.0, folds=choose_folds(training, 0), seed=0)
+    found = fitter(data)
+    assert found._likely_kinds()[0] == kind
+    found.learn()
+    assert kind_of(found) == kind
