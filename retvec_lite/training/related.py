@@ -60,10 +60,11 @@ def _prototypes(described: Described, labels: Sequence[str], file: MeaningFile) 
     """Return what each label is said to mean: the sum over its texts, each of length 1, float32 `[labels, width]` of length 1 or 0."""
     places = {word: place for place, word in enumerate(file.words)}
     number = {label: place for place, label in enumerate(labels)}
-    found = np.zeros((len(labels), file.vectors.shape[1]), np.float32)
+    vectors = file.vectors
+    found = np.zeros((len(labels), vectors.shape[1]), np.float32)
     for text, label in zip(described.texts, described.labels, strict=True):
         known = [places[word] for word in plain_words(text) if word in places]
-        said = file.vectors[known].sum(axis=0)
+        said = vectors[known].sum(axis=0)
         found[number[label]] += said / max(float(np.linalg.norm(said)), 1e-6)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-6)
     return found
