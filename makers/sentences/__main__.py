@@ -1,6 +1,6 @@
 """Make what English words mean, and the sentence network beside it: both learn from open sentences what two sentence encoders say of them.
 
-python -m makers.sentences train TEXTS... --bge JAR
+python -m makers.sentences train TEXTS... --bge JAR --minilm JAR
 """
 
 import argparse
@@ -24,7 +24,7 @@ def train(args: argparse.Namespace) -> None:
     start = args.start and MeaningFile.load(args.start)
     with watched(True) as progress:
         sentences = draw_sentences(args.texts, progress)[: FEW if args.quick else None]
-    lessons = Lessons(sentences, args.out / "teachers", Teachers(args.bge))
+    lessons = Lessons(sentences, args.out / "teachers", Teachers(args.bge, args.minilm))
 
     settings = {"sentences": lessons.digest, "words": table.SIZE}
     vocabulary = Stage(args.out / "words.npz", settings).once(
@@ -51,13 +51,14 @@ def command() -> Command:
         metavar="TEXTS",
         help="UTF-8 files, also packed: .txt, a sentence or paragraph a line, or .tsv, English before the first tab",
     )
-    parser.add_argument(
-        "--bge",
-        type=Path,
-        required=True,
-        metavar="JAR",
-        help="the encoder bge-small-en-v1.5: README.md says where it is from",
-    )
+    for option, name in (("--bge", "bge-small-en-v1.5"), ("--minilm", "all-MiniLM-L6-v2")):
+        parser.add_argument(
+            option,
+            type=Path,
+            required=True,
+            metavar="JAR",
+            help=f"the encoder {name}: README.md says where it is from",
+        )
     parser.add_argument(
         "--start",
         type=Path,

@@ -1,84 +1,90 @@
-"""The teacher that comes as an ONNX file is the encoder that was exported to it."""
+"""The teachers say what their ONNX files say, whatever else is in a batch, whole or rounded to 8 bits."""
 
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.systems.sentence_encoder import SentenceEncoder
-from makers.sentences.encoders import load_bge
+from makers.sentences import encoders
+from makers.sentences.encoders import BGE, MINILM, Encoder, Teachers
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 
-WIDTH, INNER, TOKENS = 24, 10, ("[UNK]", "good", "morning", "night")
-TEXTS = ["good morning", "good night night", "morning good"]
+WIDTH, TOKENS = 24, ("[UNK]", "good", "morning", "night")
+TABLE = np.random.default_rng(0).normal(size=(len(TOKENS), WIDTH)).astype(np.float32)
+PLACES = np.random.default_rng(1).normal(size=(8, WIDTH)).astype(np.float32)
+TEXTS = ["good morning", "night", "good night night", "morning good", "good", "night good morning morning night"]
 
 
-def bert() -> tuple[dict[str, Floats], str]:
-    """The weights of a BERT of two layers, and a tokenizer of a few words."""
-    rng, shapes = np.random.default_rng(0), dict[str, tuple[int, ...]]()
-    for name, rows in (("word", len(TOKENS)), ("position", 8), ("token_type", 2)):
-        shapes[f"embeddings.{name}_embeddings.weight"] = rows, WIDTH
-    norms = ["embeddings.LayerNorm"]
-    for layer in ("encoder.layer.0", "encoder.layer.1"):
-        norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
-        sizes = {
-            f"attention.{part}": (WIDTH, WIDTH) for part in ("self.query", "self.key", "self.value", "output.dense")
-        }
-        sizes |= {"intermediate.dense": (INNER, WIDTH), "output.dense": (WIDTH, INNER)}
-        for name, size in sizes.items():
-            shapes |= {f"{layer}.{name}.weight": size, f"{layer}.{name}.bias": size[:1]}
-    shapes |= {f"{norm}.{part}": (WIDTH,) for norm in norms for part in ("weight", "bias")}
-    # Large biases would say the same of all texts.
-    scales = {name: 0.1 if name.endswith(".bias") else 1.0 for name in shapes}
-    weights = {name: rng.normal(0.0, scales[name], shape).astype(np.float32) for name, shape in shapes.items()}
-    vocabulary = {token: place for place, token in enumerate(TOKENS)}
-    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
-    return weights, json.dumps(
-        {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": {"type": "Whitespace"}}
-    )
-
-
-def exported(weights: dict[str, Floats], prefix: str) -> bytes:
-    """The weights as PyTorch exports them: kernels transposed, with numbers for names, which only the nodes tell."""
+def artifact(path: Path, name: str) -> Path:
+    """An encoder that says of each token the sum of two rows, of the token and of its place, and 100 where there is none."""
     onnx = pytest.importorskip("onnx")
-    kernels = [name for name, value in weights.items() if value.ndim == 2 and not name.startswith("embeddings.")]
-    named = {f"onnx::MatMul_{place}": name for place, name in enumerate(kernels)}
-    tensors = {name: value for name, value in weights.items() if name not in kernels}
-    tensors |= {number: weights[name].T for number, name in named.items()}
+    make, int64 = onnx.helper.make_node, onnx.TensorProto.INT64
+    given = ["input_ids", "attention_mask", "token_type_ids"]
+    constants = {"table": TABLE, "places": PLACES, "row": np.int64(0), "by": np.int64(1), "hundred": np.float32(-100)}
     nodes = [
-        onnx.helper.make_node(
-            "MatMul", ["x", number], ["y"], f"{prefix}/{name.removesuffix('.weight').replace('.', '/')}/MatMul"
-        )
-        for number, name in named.items()
+        make("Gather", ["table", given[0]], ["words"]),
+        make("CumSum", [given[1], "by"], ["counts"]),
+        make("Sub", ["counts", given[1]], ["before"]),
+        make("Gather", ["places", "before"], ["placed"]),
+        make("Add", ["words", "placed"], ["sums"]),
+        make("Sub", [given[1], "by"], ["none"]),
+        make("Add", ["none", given[2]], ["absent"]),
+        make("Cast", ["absent"], ["cast"], to=onnx.TensorProto.FLOAT),
+        make("Mul", ["cast", "hundred"], ["pushed"]),
+        make("Unsqueeze", ["pushed", "last"], ["away"]),
+        make("Add", ["sums", "away"], ["last_hidden_state"]),
     ]
-    nodes.append(onnx.helper.make_node("MatMul", ["x", "y"], ["z"], "/encoder/layer.0/attention/self/MatMul"))
-    stored = [onnx.numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in tensors.items()]
-    content: bytes = onnx.helper.make_model(onnx.helper.make_graph(nodes, "bert", [], [], stored)).SerializeToString()
-    return content
+    constants["last"] = np.array([2], np.int64)
+    graph = onnx.helper.make_graph(
+        nodes,
+        "encoder",
+        [onnx.helper.make_tensor_value_info(each, int64, ["texts", "tokens"]) for each in given],
+        [onnx.helper.make_tensor_value_info("last_hidden_state", onnx.TensorProto.FLOAT, ["texts", "tokens", WIDTH])],
+        [onnx.numpy_helper.from_array(np.asarray(value), each) for each, value in constants.items()],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    words = {"type": "WordLevel", "vocab": {token: place for place, token in enumerate(TOKENS)}, "unk_token": "[UNK]"}
+    tokenizer = {"version": "1.0", "added_tokens": [], "model": words, "pre_tokenizer": {"type": "Whitespace"}}
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.writestr(f"{name}.onnx", model.SerializeToString())
+        jar.writestr(f"{name}-tokenizer.json", json.dumps(tokenizer))
+    return path
 
 
-@pytest.mark.parametrize("prefix", ["", "MatMul:"])
-def test_an_exported_encoder_says_what_it_said_before(tmp_path: Path, prefix: str) -> None:
+def expected(texts: Sequence[str], first_token: bool) -> Floats:
+    found = []
+    for text in texts:
+        rows = [TABLE[TOKENS.index(word)] + PLACES[place] for place, word in enumerate(text.split())]
+        vector = rows[0] if first_token else np.mean(rows, axis=0)
+        found.append(vector / np.linalg.norm(vector))
+    return np.array(found, np.float32)
+
+
+@pytest.mark.parametrize("kind", ["", "-q"])
+@pytest.mark.parametrize("at_once", [1, 4, 1024])
+def test_both_say_what_their_files_say_in_the_order_of_the_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, at_once: int
+) -> None:
     pytest.importorskip("tokenizers")
-    weights, tokenizer = bert()
-    with zipfile.ZipFile(tmp_path / "bge.jar", "w") as jar:
-        jar.writestr("bge-small-en-v1.5.onnx", exported(weights, prefix))
-        jar.writestr("bge-small-en-v1.5-tokenizer.json", tokenizer)
-    found = load_bge(tmp_path / "bge.jar").embed(TEXTS)
-    first, mean = (SentenceEncoder(weights, tokenizer, first_token=each).embed(TEXTS) for each in (True, False))
-    np.testing.assert_allclose(found, first, atol=1e-6)
-    assert np.abs(first - mean).max() > 0.01 and np.abs(first[0] - first[2]).max() > 0.01
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, atol=1e-5)
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setattr(encoders, "_TOKENS_AT_ONCE", at_once)
+    jars = [artifact(tmp_path / f"{name}.jar", f"{name}{kind}") for name in (BGE, MINILM)]
+    found = Teachers(*jars)(TEXTS)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.stack([expected(TEXTS, True), expected(TEXTS, False)], axis=1), atol=1e-6)
 
 
 def test_another_file_is_refused_with_one_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
     with zipfile.ZipFile(tmp_path / "other.jar", "w") as jar:
         jar.writestr("README", "x")
     (tmp_path / "no.jar").write_bytes(b"PK")
-    for name in ("other.jar", "no.jar", "missing.jar"):
+    artifact(tmp_path / "swapped.jar", MINILM)
+    for name in ("other.jar", "no.jar", "missing.jar", "swapped.jar"):
         with pytest.raises(RetvecLiteError, match=f"{name} is not the artifact with bge") as caught:
-            load_bge(tmp_path / name)
+            Encoder(tmp_path / name, BGE)
         assert "\n" not in str(caught.value)

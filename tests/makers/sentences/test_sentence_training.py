@@ -179,16 +179,17 @@ def test_the_file_says_what_the_trained_network_says(small: Lessons, tmp_path: P
 def test_the_command_makes_both_files_once(
     small: Lessons, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(encoders, "Teachers", lambda jar: teach)
+    monkeypatch.setattr(encoders, "Teachers", lambda *jars: teach)
     (tmp_path / "texts.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     out = tmp_path / "out"
-    arguments = ["train", str(tmp_path / "texts.txt"), "--bge", "bge.jar", "--out", str(out), "--quick"]
+    jars = ["--bge", "bge.jar", "--minilm", "minilm.jar"]
+    arguments = ["train", str(tmp_path / "texts.txt"), *jars, "--out", str(out), "--quick"]
     assert command().main(arguments) == 0
     made = {name: (out / name).read_bytes() for name in ("meaning_en.safetensors", "sentences.safetensors")}
     assert MeaningFile.load(out / "meaning_en.safetensors").words
     assert SentenceNetwork.load(out / "sentences.safetensors").kernel.shape == (32, WIDTH)
     capsys.readouterr()
-    monkeypatch.setattr(encoders, "Teachers", lambda jar: pytest.fail)
+    monkeypatch.setattr(encoders, "Teachers", lambda *jars: pytest.fail)
     assert command().main(arguments) == 0
     assert made == {name: (out / name).read_bytes() for name in made}
     assert "visit" not in capsys.readouterr().out, "nothing is learned again"
