@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -148,7 +148,8 @@ def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weig
             mean: Floats = (present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)).astype(np.float32)
             return mean
         case PoolHead():
-            hidden, mask = _convolved(_word(present, weights), mask, head.blocks, weights)
+            read = _in_use(lambda used: _word(used, weights), present, mask)
+            hidden, mask = _convolved(read, mask, head.blocks, weights)
         case CnnHead():
             regions = gelu(dense(_word(present, weights) * mask[:, None], weights, "head/region"))
             hidden, mask = _convolved(regions, mask, head.blocks, weights)
@@ -168,6 +169,14 @@ def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weig
 def _word(values: Floats, weights: Weights) -> Floats:
     """Apply the layer that reads each word by itself: float32 `[words, hidden]`."""
     return gelu(dense(values, weights, "head/word"))
+
+
+def _in_use(layer: Callable[[Floats], Floats], values: Floats, mask: Mask) -> Floats:
+    """Apply a layer to the words in use, and leave zeros for the others: float32 `[words, width]`."""
+    used = layer(values[mask])
+    found = np.zeros((len(values), used.shape[1]), np.float32)
+    found[mask] = used
+    return found
 
 
 def _mean_and_max(values: Floats, mask: Mask) -> Floats:
@@ -191,7 +200,7 @@ def _convolved(values: Floats, mask: Mask, blocks: int, weights: Weights) -> tup
     for block in range(blocks):
         name = f"head/block_{block}"
         mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)
-        hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * mask[:, None]
+        hidden = hidden + _in_use(lambda used, name=name: gelu(dense(used, weights, f"{name}/pointwise")), mixed, mask)
         if block + 1 < blocks:
             hidden, mask = _halve(hidden, mask)
     return hidden.astype(np.float32), mask
