@@ -19,8 +19,9 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import IOS, load_coremltools
-from retvec_lite.converters.evaluator import Operation, Program, Type
+from retvec_lite.converters.evaluator import Operation, Program
 from retvec_lite.converters.evaluator.package import Array, bits_of, proto
+from retvec_lite.converters.evaluator.values import Type
 from retvec_lite.converters.format import (
     PARTS,
     Contents,

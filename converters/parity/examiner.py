@@ -274,7 +274,8 @@ def one_core() -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext()
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1, user_api="blas")
+    limited: contextlib.AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limited
 
 
 def place(off: npt.NDArray[Any]) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -148,8 +148,8 @@ def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weig
             mean: Floats = (present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)).astype(np.float32)
             return mean
         case PoolHead():
-            read = _in_use(lambda used: _word(used, weights), present, mask)
-            hidden, mask = _convolved(read, mask, head.blocks, weights)
+            words_read = _in_use("head/word", present, mask, weights)
+            hidden, mask = _convolved(words_read, mask, head.blocks, weights)
         case CnnHead():
             regions = gelu(dense(_word(present, weights) * mask[:, None], weights, "head/region"))
             hidden, mask = _convolved(regions, mask, head.blocks, weights)
@@ -171,9 +171,9 @@ def _word(values: Floats, weights: Weights) -> Floats:
     return gelu(dense(values, weights, "head/word"))
 
 
-def _in_use(layer: Callable[[Floats], Floats], values: Floats, mask: Mask) -> Floats:
-    """Apply a layer to the words in use, and leave zeros for the others: float32 `[words, width]`."""
-    used = layer(values[mask])
+def _in_use(name: str, values: Floats, mask: Mask, weights: Weights) -> Floats:
+    """Apply a dense layer with GELU to the words in use, and leave zeros for the others: float32 `[words, width]`."""
+    used = gelu(dense(values[mask], weights, name))
     found = np.zeros((len(values), used.shape[1]), np.float32)
     found[mask] = used
     return found
@@ -200,7 +200,7 @@ def _convolved(values: Floats, mask: Mask, blocks: int, weights: Weights) -> tup
     for block in range(blocks):
         name = f"head/block_{block}"
         mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)
-        hidden = hidden + _in_use(lambda used, name=name: gelu(dense(used, weights, f"{name}/pointwise")), mixed, mask)
+        hidden = hidden + _in_use(f"{name}/pointwise", mixed, mask, weights)
         if block + 1 < blocks:
             hidden, mask = _halve(hidden, mask)
     return hidden.astype(np.float32), mask
