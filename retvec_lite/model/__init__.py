@@ -8,9 +8,6 @@ from retvec_lite.terminal import Progress, silent
 
 _LOADING: Final = "Loading TensorFlow, which takes some seconds."
 
-_OF_KERAS: Final = "keras.src.optimizers"
-"""What TensorFlow imports of Keras at its end, where it can."""
-
 
 def import_tensorflow() -> None:
     """Import TensorFlow without its log lines, and start nothing: several machines must join before the first operation.
@@ -21,16 +18,8 @@ def import_tensorflow() -> None:
     from retvec_lite.runtime.interpreters import silent_standard_error
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # For models made of its layers, TensorFlow imports all of Keras, which takes as long as itself. Whoever needs Keras imports it.
-    skips_keras = "tensorflow" not in sys.modules and _OF_KERAS not in sys.modules
-    if skips_keras:
-        sys.modules[_OF_KERAS] = None  # type: ignore[assignment]
-    try:
-        with silent_standard_error():
-            import tensorflow  # noqa: F401 - later imports find it loaded
-    finally:
-        if skips_keras:
-            del sys.modules[_OF_KERAS]
+    with silent_standard_error():
+        import tensorflow  # noqa: F401 - later imports find it loaded
 
 
 def load_tensorflow(progress: Progress = silent) -> None:
