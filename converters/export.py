@@ -15,7 +15,7 @@ from retvec_lite.converters.export_report import Exported, IncompleteExportError
 from retvec_lite.converters.format import Draft, Format, chosen_formats
 from retvec_lite.converters.manifest import manifest_of, released
 from retvec_lite.converters.parity import REFERENCE_NAME
-from retvec_lite.converters.parity.examiner import Examiner
+from retvec_lite.converters.parity.examiner import Examiner, one_core
 from retvec_lite.converters.parity.golden import GOLDEN_NAME
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES, SMALLEST_RECIPE, Recipe, find_recipe
 from retvec_lite.converters.verify import labels_bytes, real_texts
@@ -96,7 +96,7 @@ def export_model(
         assets = find_android_files(Path(android), [one.name for one in plan.recipes], for_app.suffix, force=force)
     texts = real_texts(model, data)
     earlier = {path.name for path in Path(out).iterdir()} if Path(out).is_dir() else set()
-    with atomic_directory(out, force=force, owned=owned_files()) as folder:
+    with atomic_directory(out, force=force, owned=owned_files()) as folder, one_core():
         progress("exporting", 0, plan.steps)
         examiner = Examiner(model, texts.texts, texts.labels)
         try:

@@ -23,7 +23,7 @@ from retvec_lite.converters.parity import (
     results_table,
     rows_of,
 )
-from retvec_lite.converters.parity.examiner import Examiner
+from retvec_lite.converters.parity.examiner import Examiner, one_core
 from retvec_lite.converters.parity.golden import GOLDEN_NAME, check_golden
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
@@ -157,7 +157,7 @@ def verify(
     for found in formats:
         found.require_runtime()
     artifacts = [(kind, path) for kind, path in artifacts if kind in formats]
-    with watched(progress) as report:
+    with watched(progress) as report, one_core():
         report("verifying", 0, 1 + len(artifacts))
         examiner = Examiner(model, texts.texts, texts.labels)
         report("verifying", 1, 1 + len(artifacts))

@@ -16,7 +16,6 @@ from retvec_lite.data.sources import refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable
 from retvec_lite.learning import answers_of
-from retvec_lite.runtime.interpreters import silent_standard_error
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
@@ -113,15 +112,12 @@ def compare(
 
 
 def _loaded(given: str | os.PathLike[str] | Classifier, which: str, runtime: str | None, isolated: bool) -> Classifier:
-    """Return a classifier to compare, which has answered once: what LiteRT's C++ code prints meanwhile is no news."""
+    """Return a classifier to compare."""
     if isinstance(given, Classifier):
         if runtime is not None:
             raise RetvecLiteError(f"{which}_runtime is for a file: `load` takes the runtime of a Classifier.")
         return given
-    with silent_standard_error():
-        classifier = load(given, runtime=runtime, isolated=isolated)
-        classifier.probabilities("")
-    return classifier
+    return load(given, runtime=runtime, isolated=isolated)
 
 
 def _name_of(given: str | os.PathLike[str] | Classifier, runtime: str | None) -> str:

@@ -19,8 +19,9 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import IOS, load_coremltools
-from retvec_lite.converters.evaluator import Operation, Program, Type
+from retvec_lite.converters.evaluator import Operation, Program
 from retvec_lite.converters.evaluator.package import Array, bits_of, proto
+from retvec_lite.converters.evaluator.values import Type
 from retvec_lite.converters.format import (
     PARTS,
     Contents,
@@ -205,39 +206,41 @@ def predict(path: Path, rows: Ints, labels: Sequence[str]) -> Floats:
     return np.stack(answers)
 
 
-def evaluate(program: Program, row: Ints, labels: Sequence[str], inner: Sequence[str] = ()) -> dict[str, Array]:
-    """Run a package on one text in the evaluator.
+def evaluate(program: Program, rows: Ints, labels: Sequence[str], inner: Sequence[str] = ()) -> dict[str, Array]:
+    """Run a package on texts in the evaluator.
 
     Returns:
-        `probabilities` float32 `[classes]`, and the named inner values without their first axis of one, floats as float32.
+        `probabilities` float32 `[texts, classes]`, and the named inner values `[texts, ...]` without their axis of one, floats as float32.
     """
-    found = program.run({INPUT: row[None]}, [*inner, *program.outputs])
-    answers = {name: found[name][0] for name in inner}
+    found = program.run_all({INPUT: rows[:, None]}, [*inner, *program.outputs])
+    answers = {name: found[name][:, 0] for name in inner}
     answers |= {name: value.astype(np.float32) for name, value in answers.items() if value.dtype == np.float16}
-    return answers | {PROBABILITIES: _in_order(found[LABEL], found[PROBABILITIES], labels)}
+    pairs = zip(found[LABEL], found[PROBABILITIES], strict=True)
+    return answers | {PROBABILITIES: np.stack([_in_order(label, shares, labels) for label, shares in pairs])}
 
 
 def _examine_evaluated(examiner: Examiner, program: Program, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
     labels, staged = examiner.classifier.labels, examiner.staged
     names = stage_names(examiner.classifier)
     stages = examiner.stages(recipe)
-    table: list[Floats] = []
+    tables: list[Floats] = []
     try:
         for part in staged.parts(_CHUNK):
-            answers = [evaluate(program, row, labels, names) for row in part.rows]
-            stages.compare({name: np.stack([answer[name] for answer in answers]) for name in names}, part, oracle)
-            table += [answer[PROBABILITIES] for answer in answers]
+            answers = evaluate(program, part.rows, labels, names)
+            stages.compare(answers, part, oracle)
+            tables.append(answers[PROBABILITIES])
         # The staged texts are the golden ones and the first real ones.
-        rest = examiner.real.rows[len(staged) - len(examiner.golden) :]
-        table += [evaluate(program, row, labels)[PROBABILITIES] for row in rest]
+        rest = examiner.real[len(staged) - len(examiner.golden) :]
+        tables += [evaluate(program, part.rows, labels)[PROBABILITIES] for part in rest.parts(_CHUNK)]
         encoding = [name for name in names if name in ENCODING]
-        encoded = [program.run({INPUT: row[None]}, encoding) for row in examiner.edges.rows]
-        together = {name: np.stack([answer[name][0] for answer in encoded]) for name in encoding}
-        stages.compare_encoding(together, examiner.edges)
+        for part in examiner.edges.parts(_CHUNK):
+            encoded = program.run_all({INPUT: part.rows[:, None]}, encoding)
+            stages.compare_encoding({name: encoded[name][:, 0] for name in encoding}, part)
     except RetvecLiteError as error:
         return RuntimeResult(EVALUATED, _TARGET, True, (), str(error))
-    checks = [*stages.checks(recipe), *examiner.answer_checks(np.stack(table), oracle, recipe)]
-    return RuntimeResult(EVALUATED, _TARGET, True, tuple(checks), None, examiner.accuracy_of(np.stack(table)))
+    table = np.concatenate(tables)
+    checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]
+    return RuntimeResult(EVALUATED, _TARGET, True, tuple(checks), None, examiner.accuracy_of(table))
 
 
 def _examine_native(examiner: Examiner, path: Path, recipe: Recipe, oracle: Oracle) -> RuntimeResult:

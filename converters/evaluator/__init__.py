@@ -15,41 +15,22 @@ from typing import Any, Final
 
 import numpy as np
 
+from retvec_lite.converters.evaluator.many import Texts, compute, has_texts
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package, values_in
+from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package
+from retvec_lite.converters.evaluator.values import MOST, Type, check, check_all, immediate_value, type_of
 from retvec_lite.errors import RetvecLiteError, reason
 
 _OPSET, _VERSION = "CoreML6", 7
 """The opset of iOS 16, and the version of the model description that belongs to it."""
 
-_FIELDS: Final[Mapping[str, str]] = {
-    "fp32": "floats",
-    "int32": "ints",
-    "bool": "bools",
-    "str": "strings",
-} | dict.fromkeys(("fp16", "int8", "uint8", "uint32"), "bytes")
-"""MIL data type -> field of the model description that holds its values."""
-
 _INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
-
 
 _MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 """What comes of a description that is a valid protobuf and no valid program: an unknown enum, an op without outputs, a size that overflows."""
 
-_MOST: Final = 1 << 28
-"""Numbers of the largest value that a program may compute or store: far more than any of ours, and no full memory."""
-
-
-@dataclass(frozen=True)
-class Type:
-    """A declared type: `kind` is tensor, list or dict; `dtype` is that of the elements; `shape` is that of a tensor."""
-
-    kind: str
-    dtype: str
-    shape: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.dtype} {list(self.shape)}"
+_TOGETHER: Final = 32
+"""Texts that are computed at once: enough for an op to take longer than its call, and few enough for the caches of a processor."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +107,7 @@ class Program:
                 f"release makes and verifies packages for iOS 16 ({_OPSET}, version {_VERSION}): export it again."
             )
         block = function.block_specializations[function.opset]
-        self.inputs = {item.name: _type(item.type) for item in function.inputs}
+        self.inputs = {item.name: type_of(item.type) for item in function.inputs}
         self.outputs = list(block.outputs)
         self.operations = [self._operation(item) for item in block.operations]
         for file in package.weights.values():
@@ -134,6 +115,8 @@ class Program:
         self._producers: dict[str, Operation] = {}
         self._constants: dict[str, Any] = {}
         self._plans: dict[tuple[str, ...], tuple[int, list[_Step]]] = {}
+        largest = max((math.prod(kind.shape) for item in self.operations for _, kind in item.outputs), default=1)
+        self._together = max(1, min(_TOGETHER, MOST // max(1, largest)))
         self._check_order()
         self._check_description()
 
@@ -156,19 +139,48 @@ class Program:
         Raises:
             RetvecLiteError: for other inputs, an unknown name, or an op that cannot be computed or gives something else than it declares.
         """
-        names = self.outputs if wanted is None else list(wanted)
-        if set(inputs) != set(self.inputs):
-            raise RetvecLiteError(f"The program takes the inputs {sorted(self.inputs)}, not {sorted(inputs)}.")
+        self._check_names(inputs)
         for name, value in inputs.items():
-            _check(f"The input {name!r}", self.inputs[name], value)
-        values: dict[str, Any] = dict(inputs)
+            check(f"The input {name!r}", self.inputs[name], value)
+        found = self.run_all({name: value[None] for name, value in inputs.items()}, wanted)
+        return {name: values[0] for name, values in found.items()}
+
+    def run_all(self, inputs: Mapping[str, Array], wanted: Sequence[str] | None = None) -> dict[str, Any]:
+        """Compute values of some texts, which must be one at least, with what each text alone gives; raises as `run` does.
+
+        Args:
+            inputs: every input by name, of its declared type, `[texts, *shape]`.
+            wanted: as for `run`.
+
+        Returns:
+            Arrays `[texts, *shape]`; for a classifier's label and probabilities, lists.
+        """
+        names = self.outputs if wanted is None else list(wanted)
+        self._check_names(inputs)
+        for name, value in inputs.items():
+            check_all(f"The input {name!r}", self.inputs[name], value)
+        count = max((len(value) for value in inputs.values()), default=1)
+        parts = [
+            self._run_part({name: value[start : start + self._together] for name, value in inputs.items()}, names)
+            for start in range(0, count, self._together)
+        ]
+        return {name: _joined([part[name] for part in parts]) for name in names}
+
+    def _run_part(self, inputs: Mapping[str, Array], names: Sequence[str]) -> dict[str, Any]:
+        values: dict[str, Any] = {name: Texts(value) for name, value in inputs.items()}
         # Infinity is a valid fp16 result; the caller judges what comes of it.
         with np.errstate(all="ignore"):
             for step in self._needed(tuple(names)):
                 arguments = {key: self._argument(items, values) for key, items in step.open.items()}
                 found = _compute(step.operation, {**step.known, **arguments})
                 (self._constants if step.is_constant else values).update(found)
-        return {name: self._known(name, values) for name in names}
+        found = {name: self._known(name, values) for name in names}
+        count = max((len(value) for value in inputs.values()), default=1)
+        return {name: value.values if isinstance(value, Texts) else [value] * count for name, value in found.items()}
+
+    def _check_names(self, inputs: Mapping[str, Any]) -> None:
+        if set(inputs) != set(self.inputs):
+            raise RetvecLiteError(f"The program takes the inputs {sorted(self.inputs)}, not {sorted(inputs)}.")
 
     def constant(self, name: str) -> Any:
         """Return a value that depends on no input."""
@@ -226,7 +238,7 @@ class Program:
 
     def _operation(self, item: Any) -> Operation:
         """Parse one op and check its inputs against the op's parameters."""
-        outputs = tuple((output.name, _type(output.type)) for output in item.outputs)
+        outputs = tuple((output.name, type_of(output.type)) for output in item.outputs)
         attributes = {key: self._literal(value) for key, value in item.attributes.items()}
         label = attributes.pop("name", None)
         name = str(label.value) if label is not None else outputs[0][0]
@@ -256,7 +268,7 @@ class Program:
         return Operation(item.type, name, inputs, outputs)
 
     def _literal(self, value: Any) -> Literal:
-        kind = _type(value.type)
+        kind = type_of(value.type)
         if kind.kind == "list" and value.immediateValue.WhichOneof("value") == "list":
             items = [self._literal(item).value for item in value.immediateValue.list.values]
             if len(items) != kind.shape[0]:
@@ -271,7 +283,7 @@ class Program:
             weights = self.package.weights[reference.fileName]
             values = weights.read(reference.offset, kind.dtype, kind.shape)
             return Literal(values, kind, weights.blobs[reference.offset].size)
-        return Literal(_immediate(value.immediateValue.tensor, kind), kind)
+        return Literal(immediate_value(value.immediateValue.tensor, kind), kind)
 
     def _check_order(self) -> None:
         """Check that every value is computed once and before it is read, and that every output is computed."""
@@ -314,57 +326,14 @@ def _parameters(kind: str) -> tuple[set[str], set[str]]:
     return {item.name for item in parameters}, required
 
 
-def _type(declared: Any) -> Type:
-    kind = declared.WhichOneof("type")
-    if kind == "tensorType":
-        tensor = declared.tensorType
-        shape = tuple(int(item.constant.size) for item in tensor.dimensions)
-        if len(shape) != tensor.rank or any(item.WhichOneof("dimension") != "constant" for item in tensor.dimensions):
-            raise RetvecLiteError(f"A tensor of rank {tensor.rank} has no fixed shape ({list(shape)}).")
-        if math.prod(shape) > _MOST:
-            raise RetvecLiteError(f"A tensor of the shape {list(shape)} is too large.")
-        return Type("tensor", _dtype(tensor.dataType), shape)
-    if kind == "listType":
-        return Type("list", _type(declared.listType.type).dtype, (int(declared.listType.length.constant.size),))
-    if kind == "dictionaryType":
-        return Type("dict", _type(declared.dictionaryType.keyType).dtype)
-    raise RetvecLiteError(f"A value is a {kind}; only tensors, lists and dictionaries are known.")
-
-
-def _dtype(number: int) -> str:
-    """Return the MIL name of a numbered data type."""
-    name = str(proto().MIL_pb2.DataType.Name(number))
-    short = {"STRING": "str", "BOOL": "bool"}.get(name) or name.lower().replace("float", "fp")
-    if short != "str" and short not in NUMPY_TYPES:
-        raise RetvecLiteError(f"The data type {name} is unknown.")
-    return short
-
-
-def _immediate(tensor: Any, kind: Type) -> Any:
-    """Return a value that is stored in the model description."""
-    field = tensor.WhichOneof("value")
-    if field != _FIELDS[kind.dtype]:
-        raise RetvecLiteError(f"A {kind} is stored as {field}, not as {_FIELDS[kind.dtype]}.")
-    values = getattr(tensor, field).values
-    count = int(np.prod(kind.shape, dtype=np.int64))
-    if field == "bytes":
-        return values_in(values, kind.dtype, kind.shape)
-    if len(values) != count:
-        raise RetvecLiteError(f"A {kind} holds {len(values)} values.")
-    if kind.dtype != "str":
-        return np.array(values, NUMPY_TYPES[kind.dtype]).reshape(kind.shape)
-    if kind.shape:
-        raise RetvecLiteError(f"A {kind} is no single string.")
-    return str(values[0])
-
-
 def _compute(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results of an op by their names, of the declared types."""
+    """Return the results of an op by their names, of the declared types; `Texts` if an argument is."""
+    is_many = any(map(has_texts, arguments.values()))
     if operation.kind == "const":
-        results = (arguments["val"],)
+        results: tuple[Any, ...] = (arguments["val"],)
     else:
         try:
-            computed = OPS[operation.kind](**arguments)
+            computed = compute(operation.kind, arguments) if is_many else OPS[operation.kind](**arguments)
         except RetvecLiteError as error:
             raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {_place(operation)}).") from error
         except _MALFORMED as error:
@@ -373,24 +342,16 @@ def _compute(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, An
     if len(results) != len(operation.outputs):
         raise RetvecLiteError(f"Cannot compute {_place(operation)}: it declares {len(operation.outputs)} outputs.")
     for (name, kind), value in zip(operation.outputs, results, strict=True):
-        if not _is_of(kind, value):
-            _check(f"The output {name!r} of {_place(operation)}", kind, value)
-    return {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+        (check_all if is_many else check)(f"The output {name!r} of {_place(operation)}", kind, value)
+    found = {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+    return {name: Texts(value) for name, value in found.items()} if is_many else found
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return arrays as one `[texts, *shape]`, lists as one list."""
+    whole = [item for part in parts for item in part]
+    return np.stack(whole) if isinstance(whole[0], np.ndarray) else whole
 
 
 def _place(operation: Operation) -> str:
     return f"the op {operation.name!r} ({operation.kind})"
-
-
-def _is_of(kind: Type, value: Any) -> bool:
-    if kind.kind == "tensor" and kind.dtype != "str":
-        return isinstance(value, np.ndarray) and value.dtype == NUMPY_TYPES[kind.dtype] and value.shape == kind.shape
-    return isinstance(value, {"tensor": str, "list": list, "dict": dict}[kind.kind])
-
-
-def _check(what: str, kind: Type, value: Any) -> None:
-    """Raise RetvecLiteError when a value does not have its declared type and shape."""
-    if _is_of(kind, value):
-        return
-    found = f"{value.dtype.name} {list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
-    raise RetvecLiteError(f"{what} is declared as a {kind} but is {found}.")

@@ -2,7 +2,7 @@
 
 import collections
 import importlib.metadata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from retvec_lite.converters.format import PARTS, Contents, OpenArtifact, require
 from retvec_lite.converters.onnx.graph import OPSET
 from retvec_lite.converters.onnx.session import Session
 from retvec_lite.converters.parity import RuntimeResult
-from retvec_lite.converters.parity.examiner import Examiner, checked, stage_names
+from retvec_lite.converters.parity.examiner import ENCODING, Examiner, checked, stage_names
 from retvec_lite.converters.parity.oracle import Constant, Match, Oracle
 from retvec_lite.converters.parity.tables import match_tables
 from retvec_lite.converters.recipes import Recipe
@@ -30,6 +30,9 @@ from retvec_lite.runtime.onnx_file import RUNTIME, is_installed
 
 _CHUNK: Final = 64
 """Texts whose inner values are held at once."""
+
+_EDGES: Final = 512
+"""Texts whose words and bits are held at once."""
 
 
 class ONNXFile(OpenArtifact):
@@ -124,6 +127,28 @@ class ONNXFile(OpenArtifact):
                 needed.update(node.input)
         return found
 
+    def _promoted(self, names: Sequence[str], alone: bool = False) -> bytes:
+        """Return the model with inner values as outputs: besides its own, or alone, without the nodes that they do not need."""
+        promoted = onnx.ModelProto()
+        promoted.CopyFrom(self._model)
+        graph = promoted.graph
+        if alone:
+            needed = set[int]().union(*map(self._before, names))
+            nodes = [node for place, node in enumerate(self._model.graph.node) if place in needed]
+            read = {name for node in nodes for name in node.input}
+            stored = [item for item in self._model.graph.initializer if item.name in read]
+            for field, kept in (
+                (graph.node, nodes),
+                (graph.initializer, stored),
+                (graph.output, []),
+                (graph.value_info, []),
+            ):
+                del field[:]
+                field.extend(kept)
+        # Without a type, ONNX Runtime finds it out.
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+        return bytes(promoted.SerializeToString())
+
     def _users(self, name: str) -> list[int]:
         return [place for place, node in enumerate(self._model.graph.node) if name in node.input]
 
@@ -140,19 +165,18 @@ class ONNXFile(OpenArtifact):
         version = importlib.metadata.version(RUNTIME)
         names = stage_names(examiner.classifier)
         stages, whole = examiner.stages(recipe), examiner.golden + examiner.real
-        promoted = onnx.ModelProto()
-        promoted.CopyFrom(self._model)
-        # Without a type, ONNX Runtime finds it out.
-        promoted.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+        inner = self._promoted(names)
+        encoding = [name for name in names if name in ENCODING]
         try:
             with Session() as session:
                 answers = session.run(self._model.SerializeToString(), whole.rows)
                 shape = (len(whole), len(examiner.classifier.labels))
                 table = checked(answers, PROBABILITIES, shape, np.float32)
-                inner = promoted.SerializeToString()
                 for part in examiner.staged.parts(_CHUNK):
                     stages.compare(session.run(inner, part.rows), part, oracle)
-                stages.compare_encoding(session.run(inner, examiner.edges.rows), examiner.edges)
+                encoder = self._promoted(encoding, alone=True) if encoding else b""
+                for part in examiner.edges.parts(_EDGES) if encoding else ():
+                    stages.compare_encoding(session.run(encoder, part.rows), part)
         except RetvecLiteError as error:
             return RuntimeResult(RUNTIME, version, True, (), str(error))
         checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]

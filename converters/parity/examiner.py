@@ -4,6 +4,8 @@ Two questions. Does the file compute what it says? Its words, bits, embedding an
 the file's own dequantized weights. What did quantization cost? Its embedding and labels are compared with the float32 weights.
 """
 
+import contextlib
+import importlib.util
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -264,6 +266,16 @@ def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.
             f"not {found.dtype.name} {list(found.shape[1:])}."
         )
     return found
+
+
+def one_core() -> contextlib.AbstractContextManager[Any]:
+    """Let NumPy multiply on one core inside the block: on more, the small matrices of a text take the cores longer to share than to multiply."""
+    if importlib.util.find_spec("threadpoolctl") is None:
+        return contextlib.nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limited: contextlib.AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limited
 
 
 def place(off: npt.NDArray[Any]) -> str:

@@ -7,7 +7,7 @@ give the reference's words and embeddings. Both are run on the texts of `classif
 import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,15 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
 from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
-from retvec_lite.converters.parity.examiner import Answers, Examiner, StageComparison, checked, place, stage_names
+from retvec_lite.converters.parity.examiner import (
+    ENCODING,
+    Answers,
+    Examiner,
+    StageComparison,
+    checked,
+    place,
+    stage_names,
+)
 from retvec_lite.converters.parity.golden_texts import edge_sample
 from retvec_lite.converters.parity.oracle import Constant, Match, Oracle, Sample
 from retvec_lite.converters.parity.tables import match_tables
@@ -29,6 +37,7 @@ from retvec_lite.converters.tflite.graph import (
     dtype_of,
     operator_name,
     operators,
+    outputs_alone,
     signatures_of,
     sizes,
     values_of,
@@ -52,6 +61,18 @@ _CHUNK_WORDS: Final = 16_384
 """Word slots whose inner values are held at once: 27 MB of bits and 17 MB of embedding with the default sizes."""
 
 
+class Promoted(NamedTuple):
+    """Models that output inner values of every signature.
+
+    Attributes:
+        whole: the file's model, with all inner values as outputs besides its own.
+        encoder: what computes words and bits in it, with these outputs alone; empty without an encoder.
+    """
+
+    whole: bytes
+    encoder: bytes
+
+
 class TFLiteFile(OpenArtifact):
     """A .tflite that was read and parsed."""
 
@@ -59,14 +80,17 @@ class TFLiteFile(OpenArtifact):
         """Read a file; raise RetvecLiteError when it is damaged."""
         self._artifact = read_artifact(path)
         self._model = read_model(self._artifact.model)
-        self._promoted = b""
+        self._promoted = Promoted(b"", b"")
         self.metadata = self._artifact.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
         _check_origin(self._artifact, self._model, recipe, classifier)
         own = _own_weights(self._artifact, self._model, classifier)
         signatures = [item.name for item in self._artifact.signatures]
-        self._promoted = promote_outputs(self._artifact.model, stage_names(classifier), signatures)
+        stages = stage_names(classifier)
+        whole = promote_outputs(self._artifact.model, stages, signatures)
+        encoder = outputs_alone(whole, ENCODING, signatures) if {*ENCODING} <= {*stages} else b""
+        self._promoted = Promoted(whole, encoder)
         return own
 
     def run(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> Iterator[RuntimeResult]:
@@ -107,21 +131,24 @@ def age(runtime: str, version: str) -> tuple[int, tuple[int, ...]]:
 def run_artifact(
     examiner: Examiner,
     artifact: Artifact,
-    promoted: bytes,
+    promoted: Promoted,
     recipe: Recipe,
     oracle: Oracle,
     runtime: str,
     version: str,
 ) -> RuntimeResult:
-    """Run an artifact on one runtime and compare; `promoted` is the model with its inner values as outputs of every signature."""
+    """Run an artifact on one runtime and compare."""
     promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
     exams: list[SignatureExam] = []
+    has_encoder = {*ENCODING} <= {*stage_names(examiner.classifier)}
     try:
         whole = examiner.golden + examiner.real
         stages = examiner.stages(recipe)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
         parts = examiner.staged.parts(step)
-        jobs = [Job(artifact.model, whole.rows), *(Job(promoted, part.rows) for part in (*parts, examiner.edges))]
+        edges = examiner.edges.parts(step) if has_encoder else []
+        jobs = [Job(artifact.model, whole.rows), *(Job(promoted.whole, part.rows) for part in parts)]
+        jobs += [Job(promoted.encoder, part.rows) for part in edges]
         for signature in artifact.signatures:
             if signature.name != CLASSIFY:
                 comparison = StageComparison(stage_names(examiner.classifier))
@@ -132,7 +159,8 @@ def run_artifact(
         table = checked(next(answered), PROBABILITIES, (len(whole), len(artifact.labels)), np.float32)
         for part in parts:
             stages.compare(next(answered), part, oracle)
-        stages.compare_encoding(next(answered), examiner.edges)
+        for part in edges:
+            stages.compare_encoding(next(answered), part)
         for exam in exams:
             exam.take(answered, examiner.classifier, table, oracle)
     except RetvecLiteError as error:
@@ -162,10 +190,12 @@ class SignatureExam:
         self._chunk = max(1, chunk // signature.max_words)
         self._found: dict[str, list[Difference]] = {}
 
-    def jobs(self, promoted: bytes) -> Iterator[Job]:
+    def jobs(self, promoted: Promoted) -> Iterator[Job]:
         """Yield what is to be run; `take` expects the answers in this order."""
-        for part in (*self._texts.parts(self._chunk), self._edges):
-            yield Job(promoted, part.rows, self.signature.name)
+        for part in self._texts.parts(self._chunk):
+            yield Job(promoted.whole, part.rows, self.signature.name)
+        for part in self._edges.parts(self._chunk):
+            yield Job(promoted.encoder, part.rows, self.signature.name)
 
     def take(self, answered: Iterator[Answers], classifier: TrainedModel, table: Floats, oracle: Oracle) -> None:
         """Compare the answers to `jobs`; `table` is what `classify` answered to all texts, float32 `[texts, classes]`."""
@@ -178,7 +208,8 @@ class SignatureExam:
             else:
                 self._compare_answers(answers, part, start, classifier, table, oracle)
             start += len(part)
-        self._stages.compare_encoding(next(answered), self._edges)
+        for part in self._edges.parts(self._chunk):
+            self._stages.compare_encoding(next(answered), part)
 
     def checks(self, recipe: Recipe) -> list[Check]:
         """Return one check for each thing compared."""

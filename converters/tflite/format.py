@@ -27,6 +27,7 @@ from retvec_lite.converters.tflite.examine import TFLiteFile, age, promises, req
 from retvec_lite.converters.tflite.graph import shape_of, signatures_of
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model import import_tensorflow
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
@@ -102,6 +103,7 @@ def convert(model: TrainedModel, embed: bool = False) -> bytes:
     for known, embeds, graph in _converted:
         if known() is model and embeds == embed:
             return graph
+    import_tensorflow()
     with silent_standard_error():
         from retvec_lite.converters.tflite.convert import entries, to_tflite
 

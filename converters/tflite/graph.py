@@ -6,7 +6,7 @@ Graphs, tensors and operators are the schema's objects, as `model.read_model` gi
 import functools
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.converters.format import PARTS
 from retvec_lite.converters.parity.oracle import Constant
-from retvec_lite.converters.tflite import find_tensor, schema
+from retvec_lite.converters.tflite import find_signature, find_tensor, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
 
@@ -102,6 +102,19 @@ def before(graph: Any, end: int) -> frozenset[int]:
             found.add(position)
             needed.update(operator.inputs.tolist())
     return frozenset(found)
+
+
+def outputs_alone(model: bytes, names: Collection[str], signatures: Sequence[str]) -> bytes:
+    """Return a copy of a model whose signatures have some of their outputs alone, without the operators that those do not need."""
+    edited = read_model(model)
+    for name in signatures:
+        signature = find_signature(edited, name)
+        graph = edited.subgraphs[signature.subgraphIndex]
+        signature.outputs = [entry for entry in signature.outputs if entry.name in names]
+        graph.outputs = np.array([entry.tensorIndex for entry in signature.outputs], np.int32)
+        needed = frozenset[int]().union(*(before(graph, index) for index in graph.outputs.tolist()))
+        graph.operators = [operator for position, operator in enumerate(graph.operators) if position in needed]
+    return pack(edited)
 
 
 def dtype_of(tensor: Any) -> str:

@@ -28,15 +28,14 @@ def load_quietly(
     isolated: bool = False,
     languages: Sequence[str] | None = None,
 ) -> "Classifier":
-    """Load a classifier and run it once, without the notes that LiteRT's C++ code prints meanwhile; warnings become sentences.
+    """Load a classifier and run it once; warnings become sentences.
 
     Raises:
         RetvecLiteError: like `retvec_lite.load`.
     """
     from retvec_lite.api import load
-    from retvec_lite.runtime.interpreters import silent_standard_error
 
-    with told_warnings(), silent_standard_error():
+    with told_warnings():
         classifier = load(path, runtime=runtime, workers=workers, isolated=isolated, languages=languages)
         classifier.probabilities("")
     return classifier

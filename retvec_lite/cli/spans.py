@@ -5,7 +5,6 @@ import argparse
 from retvec_lite.cli import told_warnings
 from retvec_lite.cli.classify import UNKNOWN
 from retvec_lite.cli.options import add_options
-from retvec_lite.runtime.interpreters import silent_standard_error
 from retvec_lite.spans import detect_spans
 from retvec_lite.terminal import json_line, one_line
 
@@ -22,7 +21,7 @@ def run_detect_spans(args: argparse.Namespace) -> int:
     """Print one line for each span."""
     options = vars(args)
     as_json = options.pop("json")
-    with told_warnings(), silent_standard_error():
+    with told_warnings():
         found = detect_spans(**options)
     for span in found:
         part = args.text[span.start : span.end]

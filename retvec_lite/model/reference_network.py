@@ -148,7 +148,8 @@ def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weig
             mean: Floats = (present.sum(axis=0, dtype=np.float64) / max(int(mask.sum()), 1)).astype(np.float32)
             return mean
         case PoolHead():
-            hidden, mask = _convolved(_word(present, weights), mask, head.blocks, weights)
+            words_read = _in_use("head/word", present, mask, weights)
+            hidden, mask = _convolved(words_read, mask, head.blocks, weights)
         case CnnHead():
             regions = gelu(dense(_word(present, weights) * mask[:, None], weights, "head/region"))
             hidden, mask = _convolved(regions, mask, head.blocks, weights)
@@ -168,6 +169,14 @@ def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weig
 def _word(values: Floats, weights: Weights) -> Floats:
     """Apply the layer that reads each word by itself: float32 `[words, hidden]`."""
     return gelu(dense(values, weights, "head/word"))
+
+
+def _in_use(name: str, values: Floats, mask: Mask, weights: Weights) -> Floats:
+    """Apply a dense layer with GELU to the words in use, and leave zeros for the others: float32 `[words, width]`."""
+    used = gelu(dense(values[mask], weights, name))
+    found = np.zeros((len(values), used.shape[1]), np.float32)
+    found[mask] = used
+    return found
 
 
 def _mean_and_max(values: Floats, mask: Mask) -> Floats:
@@ -191,7 +200,7 @@ def _convolved(values: Floats, mask: Mask, blocks: int, weights: Weights) -> tup
     for block in range(blocks):
         name = f"head/block_{block}"
         mixed = np.einsum("kwc,kc->wc", _neighbours(hidden), weights[f"{name}/depthwise"]).astype(np.float32)
-        hidden = (hidden + gelu(dense(mixed, weights, f"{name}/pointwise"))) * mask[:, None]
+        hidden = hidden + _in_use(f"{name}/pointwise", mixed, mask, weights)
         if block + 1 < blocks:
             hidden, mask = _halve(hidden, mask)
     return hidden.astype(np.float32), mask

@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -75,9 +76,18 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
         raise RetvecLiteError(f"{choice} is installed but cannot be imported: {error}. Reinstall it.") from error
 
 
+_turn: Final = threading.RLock()
+"""Held while standard error is elsewhere: of two threads that move and restore it, the second would restore nothing."""
+
+
 @contextlib.contextmanager
 def silent_standard_error() -> Iterator[None]:
     """Discard everything written to standard error inside the block, including by C++ code. Exceptions pass through."""
+    with _turn:
+        yield from _silenced()
+
+
+def _silenced() -> Iterator[None]:
     if sys.stderr is not None:
         sys.stderr.flush()
     try:
@@ -119,10 +129,12 @@ class Engine:
         """
         signatures = artifact.signatures
         try:
-            interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
-            # Hands all graphs to XNNPACK; without it, tflite-runtime 2.14 runs signatures at half the speed. Call before
-            # creating runners; fails while they hold references.
-            interpreter.allocate_tensors()
+            # LiteRT tells everyone of XNNPACK; what is wrong with a file is an exception.
+            with silent_standard_error():
+                interpreter = interpreter_class(model_content=artifact.model, num_threads=num_threads)
+                # Hands all graphs to XNNPACK; without it, tflite-runtime 2.14 runs signatures at half the speed. Call before
+                # creating runners; fails while they hold references.
+                interpreter.allocate_tensors()
             known = interpreter.get_signature_list()
             missing = [signature.name for signature in signatures if signature.name not in known]
             if missing:

@@ -1,12 +1,15 @@
 """Runtimes: the choice of one, and running models in a separate process."""
 
 import importlib.util
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from exported import EXPORTED
 from hypothesis import given
 from hypothesis import strategies as st
 from light import run_python
@@ -16,7 +19,7 @@ import retvec_lite as rl
 from retvec_lite import contract
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
-from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
+from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes, silent_standard_error
 from retvec_lite.runtime.worker import Job, run_models, worker_command
 
 needs_litert = pytest.mark.skipif(
@@ -165,3 +168,56 @@ def test_the_worker_finds_a_package_outside_site_packages_but_prefers_those_insi
     )
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert repr(str(outside)) in done.stdout and not done.stdout.strip().endswith(f"{outside / 'numpy.py'}")
+
+
+@pytest.mark.slow
+def test_nothing_but_answers_is_written_from_training_to_prediction(tmp_path: Path) -> None:
+    """In a notebook, what TensorFlow, coremltools and the runtimes tell everyone would stand in red below a call that went well."""
+    code = (
+        "import sys, retvec_lite as rl\n"
+        "texts = [f'{word} {number}' for number in range(12) for word in ('wake me up at', 'play the song')]\n"
+        "classifier = rl.train(texts, ['alarm', 'music'] * 12, epochs=1)\n"
+        "classifier.export('dist', formats='all')\n"
+        "for suffix in ('tflite', 'retvec', 'onnx'):\n"
+        "    rl.load(f'dist/classifier-int8.{suffix}').predict(['wake me up', ''])\n"
+    )
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=usual, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_loading_and_running_a_file_writes_nothing(runtime: str) -> None:
+    if runtime not in installed_runtimes():
+        pytest.skip(f"{runtime} is not installed")
+    file = EXPORTED / "pool" / "classifier-int8.tflite"
+    code = f"import retvec_lite as rl; rl.load({str(file)!r}, runtime={runtime!r}).predict(['wake me up', 'a ' * 99])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_threads_that_discard_standard_error_at_once_restore_it(capfd: pytest.CaptureFixture[str]) -> None:
+    """Two that overlap: the second must not take the first one's nothing for what is to be restored."""
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+
+    def first() -> None:
+        with silent_standard_error():
+            first_is_in.set()
+            second_is_in.wait(0.5)
+        first_is_out.set()
+
+    def second() -> None:
+        first_is_in.wait()
+        with silent_standard_error():
+            second_is_in.set()
+            first_is_out.wait(0.5)
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.write(2, b"still there")
+    assert capfd.readouterr().err == "still there"

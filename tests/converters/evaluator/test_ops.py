@@ -1,11 +1,13 @@
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
 from mil_cases import CASES
 from packages import mil_programs
 
-from retvec_lite.converters.evaluator import Program
+from retvec_lite.converters.evaluator import Program, many
+from retvec_lite.converters.evaluator.many import Texts
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.evaluator.package import NUMPY_TYPES
 from retvec_lite.errors import RetvecLiteError
@@ -29,6 +31,70 @@ def test_an_op_gives_what_its_formula_gives(name: str) -> None:
         np.testing.assert_allclose(
             found[key].astype(np.float64), expected.astype(np.float64), rtol=1e-6, atol=case.atol
         )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_many_texts_at_once_give_what_each_gives_alone(name: str) -> None:
+    """With other numbers in each text, so that one that gets another's shows."""
+    loaded, rng = program(), np.random.default_rng(1)
+    given = [
+        {key: np.zeros(kind.shape, NUMPY_TYPES[kind.dtype]) for key, kind in loaded.inputs.items()}
+        | {
+            f"{name}__{key}": rng.permutation(value.reshape(-1)).reshape(value.shape)
+            for key, value in CASES[name].inputs.items()
+        }
+        for _ in range(3)
+    ]
+    names = [f"{name}__{number}" for number in range(len(CASES[name].expected))]
+    together = loaded.run_all({key: np.stack([text[key] for text in given]) for key in loaded.inputs}, names)
+    for place, text in enumerate(given):
+        alone = loaded.run(text, names)
+        for key in names:
+            assert together[key].dtype == alone[key].dtype
+            np.testing.assert_array_equal(together[key][place], alone[key])
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "texts"),
+    [
+        ("add", {"x": np.eye(3, dtype=np.float32)}, {"y": np.float32([[1, 2, 3], [4, 5, 6]])}),
+        ("add", {"x": np.float32(2)}, {"y": np.float32([1, 2])}),
+        ("gather", {"x": np.arange(12).reshape(3, 4), "axis": 1}, {"indices": np.int32([[0, 3], [2, 1]])}),
+        ("gather", {"indices": np.int32([2, 0]), "axis": -1}, {"x": np.arange(12).reshape(2, 2, 3)}),
+        ("gather", {"axis": 1}, {"x": np.arange(24).reshape(2, 3, 4), "indices": np.int32([[[0, 3]], [[2, 1]]])}),
+        ("reshape", {"x": np.arange(6)}, {"shape": np.int32([[2, 3], [2, 3]])}),
+        ("linear", {"x": np.float32([1, 2])}, {"weight": np.arange(8, dtype=np.float32).reshape(2, 2, 2)}),
+        ("concat", {"axis": -1}, {"values": [np.eye(2), np.arange(4.0).reshape(2, 2)]}),
+        ("reduce_sum", {"keep_dims": True}, {"x": np.arange(6).reshape(2, 3)}),
+        ("reduce_max", {"axes": np.int32([-1])}, {"x": np.arange(12).reshape(2, 2, 3)}),
+        ("cast", {"dtype": "int32"}, {"x": np.float32([1.5, -2.5])}),
+    ],
+)  # fmt: skip
+def test_whatever_differs_between_texts_gives_what_each_gives_alone(
+    kind: str, arguments: dict[str, object], texts: dict[str, Any]
+) -> None:
+    alike = {
+        key: [Texts(item) for item in value] if isinstance(value, list) else Texts(value)
+        for key, value in texts.items()
+    }
+    (found,) = many.compute(kind, {**arguments, **alike})
+    for place in range(2):
+        own = {
+            key: [item[place] for item in value] if isinstance(value, list) else value[place]
+            for key, value in texts.items()
+        }
+        np.testing.assert_array_equal(found[place], OPS[kind](**arguments, **own))
+
+
+def test_what_is_wrong_with_one_of_many_texts_is_said_as_of_one() -> None:
+    indices = Texts(np.int32([[0], [3]]))
+    with pytest.raises(RetvecLiteError, match="Indices from 3 to 3 are outside of 3 elements"):
+        many.compute("gather", {"x": np.arange(3), "indices": indices})
+    rows = np.arange(6).reshape(2, 3)
+    with pytest.raises(RetvecLiteError, match="Indices from 3 to 3 are outside of 3 elements"):
+        many.compute("gather", {"x": Texts(rows), "indices": indices})
+    with pytest.raises(RetvecLiteError, match="There is no axis 1 of 1 dimensions"):
+        many.compute("cumsum", {"x": Texts(rows), "axis": 1})
 
 
 def test_every_op_has_a_case() -> None:

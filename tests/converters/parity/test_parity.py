@@ -186,7 +186,7 @@ def examined(
     result = parity.run_artifact(
         examiner,
         artifact,
-        b"",
+        parity.Promoted(b"", b""),
         RECIPES[recipe].within(RECIPES[recipe].formats["tflite"]),
         oracle,
         "ai-edge-litert",

@@ -16,7 +16,16 @@ from scripts import RUNTIMES, Run
 from retvec_lite.converters import tflite as model_module
 from retvec_lite.converters.tflite import find_signature, pack, promote_outputs, read_model, schema
 from retvec_lite.converters.tflite.examine import match_weights
-from retvec_lite.converters.tflite.graph import ALLOWED, ALLOWED_INT4, check_operators, constants, operators, sizes
+from retvec_lite.converters.tflite.graph import (
+    ALLOWED,
+    ALLOWED_INT4,
+    check_operators,
+    constants,
+    operator_name,
+    operators,
+    outputs_alone,
+    sizes,
+)
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
@@ -120,6 +129,34 @@ def test_promoting_changes_the_outputs_alone(pool: bytes) -> None:
         assert {entry.tensorIndex for entry in signature.outputs} == set(graph.outputs.tolist())
     kept = [[tensor.name for tensor in graph.tensors] for graph in read_model(pool).subgraphs]
     assert [[tensor.name for tensor in graph.tensors] for graph in promoted.subgraphs] == kept
+
+
+def test_the_encoder_alone_says_what_it_says_in_the_file(pool: bytes, runtime: str, run: Run) -> None:
+    """It is the file's own: the same operators in the same order, up to the bits, in every signature."""
+    signatures, names = ["classify", "classify_16", "embed"], ["words", "bits"]
+    promoted = promote_outputs(quantize(pool, "int8"), names, signatures)
+    alone = outputs_alone(promoted, names, signatures)
+    inputs = standin.inputs(standin.LONG)
+    outputs = run(runtime, {"promoted": (promoted, inputs), "alone": (alone, inputs)})
+    whole, encoder = outputs["promoted"], outputs["alone"]
+    assert not isinstance(whole, str), whole
+    assert not isinstance(encoder, str), encoder
+    assert {name for name in encoder if "/" not in name} == {*names}
+    for name in names:
+        np.testing.assert_array_equal(encoder[name], whole[name])
+    model, cut = read_model(promoted), read_model(alone)
+    for name in signatures:
+        assert {entry.name for entry in find_signature(cut, name).outputs} == {*names}
+        kinds, kept = (
+            [operator_name(one, item) for item in one.subgraphs[find_signature(one, name).subgraphIndex].operators]
+            for one in (model, cut)
+        )
+        # They need no more than what stands in front of the network, and none of its layers.
+        remaining = iter(kinds)
+        assert all(kind in remaining for kind in kept)
+        assert "TANH" in kinds
+        assert "TANH" not in kept
+    assert len(alone) < len(promoted) / 2
 
 
 def test_promoting_what_is_not_there() -> None:

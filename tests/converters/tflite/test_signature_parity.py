@@ -13,7 +13,7 @@ from retvec_lite.converters.parity.examiner import STAGES, StageComparison
 from retvec_lite.converters.parity.golden_texts import golden_texts
 from retvec_lite.converters.parity.oracle import Oracle, Sample, text_embedding
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.converters.tflite.examine import SignatureExam
+from retvec_lite.converters.tflite.examine import Promoted, SignatureExam
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.reference_network import sentence_vector
 from retvec_lite.model.weight_files import TrainedModel
@@ -79,7 +79,7 @@ def exam(
     table = oracle.table(texts)
 
     def answers() -> Iterator[Outputs]:
-        for number, job in enumerate(found.jobs(b"")):
+        for number, job in enumerate(found.jobs(Promoted(b"", b""))):
             assert job.signature == signature.name
             assert job.rows.shape[1] == signature.max_chars
             made = right_answers(spec, oracle, signature, job)
