@@ -45,11 +45,20 @@ CASES = {
     "amounts": ("100 1000 10000, zip 10005, 1.000.000", "100 1000 10000, zip 10005, 1.000.000"),
     "digits of other scripts": ("١٠٠٠ १००० １０００ 二〇〇〇年 ①⓪⓪⓪ 10⁰⁰⁰", "١٠٠٠ १००० １０００ 二〇〇〇年 ①⓪⓪⓪ 10⁰⁰⁰"),
     "codes": ("AAA AAAA XXXL XVIII B000X 777X ООО ΑΑΑ LR03AAA", "AAA AAAA XXXL XVIII B000X 777X ООО ΑΑΑ LR03AAA"),
-    "codes with a digit": ("aaabbb123 aabbb123 #ffff00 1zaaaa999aa10123 ٣яяяяя", "aaabbb123 aabbb123 #ffff00 1zaaaa999aa10123 ٣яяяяя"),
-    "Roman numerals and sizes": ("xxiii xxxiii (lxxxviii) xxxxl xxl iiiiiiii", "xxiii xxxiii (lxxxviii) xxxxl xxl iiiiiiii"),
+    "codes with a digit": (
+        "aaabbb123 aabbb123 #ffff00 1zaaaa999aa10123 ٣яяяяя",
+        "aaabbb123 aabbb123 #ffff00 1zaaaa999aa10123 ٣яяяяя",
+    ),
+    "Roman numerals and sizes": (
+        "xxiii xxxiii (lxxxviii) xxxxl xxl iiiiiiii",
+        "xxiii xxxiii (lxxxviii) xxxxl xxl iiiiiiii",
+    ),
     "short words": ("aaa aaaa xxxl iii, viii.www", "aaa aaaa xxxl iii, viii.www"),
     "ratings": ("★☆☆☆☆ ★★★★★ ★ ★ ★ ☆ ☆ x $$ $$$$ €€€ 👍👍👎", "★☆☆☆☆ ★★★★★ ★ ★ ★ ☆ ☆ x $$ $$$$ €€€ 👍👍👎"),
-    "drawn out": ("soooo NOOOOOOOO Yesss hahaaaaaaaaaa1000 xxxxxxxxx привееет 哈哈哈哈哈哈", "soo NOO Yess hahaa1000 xx привеет 哈哈"),
+    "drawn out": (
+        "soooo NOOOOOOOO Yesss hahaaaaaaaaaa1000 xxxxxxxxx привееет 哈哈哈哈哈哈",
+        "soo NOO Yess hahaa1000 xx привеет 哈哈",
+    ),
     "drawn out and spread": ("n o o o o o o! No " + 40 * "a ", "noo! No aa"),
     "vowel marks and tatweel": ("السَّلَامُ عَلَيْكُمْ مرحبـــا سؤال آمن ٱلله", "السلام عليكم مرحبا سؤال آمن ٱلله"),
     "hamza behind a vowel mark": ("سُا\u064e\u0654ل ي\u0650\u0654", "سأل ئ"),

@@ -210,8 +210,18 @@ def _odd_cells(what: str, cells: Sequence[str]) -> Iterator[str]:
     for is_odd, one, several, says in (
         (lambda cell: cell in _MISSING, f"{what} reads", f"{what}s read", f", {missing}"),
         (lambda cell: cell.isupper() and _FAILED.fullmatch(cell), f"{what} reads", f"{what}s read", f", {failed}"),
-        (is_garbled, f"{what} is garbled:", f"{what}s are garbled:", f". UTF-8 looks so when it is read as another encoding. {again}"),
-        (lambda cell: "\ufffd" in cell, f"{what} lacks letters:", f"{what}s lack letters:", f", with U+FFFD in their place. {again}"),
+        (
+            is_garbled,
+            f"{what} is garbled:",
+            f"{what}s are garbled:",
+            f". UTF-8 looks so when it is read as another encoding. {again}",
+        ),
+        (
+            lambda cell: "\ufffd" in cell,
+            f"{what} lacks letters:",
+            f"{what}s lack letters:",
+            f", with U+FFFD in their place. {again}",
+        ),
         (_FORMULA.match, f"{what} is a formula:", f"{what}s are formulas:", f". {values}"),
     ):
         if odd := [cell for cell in cells if is_odd(cell.strip())]:

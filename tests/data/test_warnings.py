@@ -128,12 +128,16 @@ def test_labels_that_differ_in_what_cannot_be_seen_are_told_by_code_point(odd: s
         (("Погода", "погода"), "'Погода' and 'погода'."),
     ],
 )
-def test_labels_that_are_one_number_or_have_letters_that_look_alike_are_told(labels: tuple[str, str], told: str) -> None:
+def test_labels_that_are_one_number_or_have_letters_that_look_alike_are_told(
+    labels: tuple[str, str], told: str
+) -> None:
     rows = [(f"{label} {row}", label) for row in range(5) for label in labels]
     assert told in data_warnings(dataset(*GOOD, *rows))[-1]
 
 
-@pytest.mark.parametrize("labels", [("1", "-1"), ("C", "C++"), ("nan0", "inf0"), ("2024-01-02", "2024-01-03"), ("да", "нет")])
+@pytest.mark.parametrize(
+    "labels", [("1", "-1"), ("C", "C++"), ("nan0", "inf0"), ("2024-01-02", "2024-01-03"), ("да", "нет")]
+)
 def test_other_labels_are_not_alike(labels: tuple[str, str]) -> None:
     rows = [(f"{first}{last}", label) for label, first in zip(labels, "qx", strict=True) for last in "abcde"]
     assert data_warnings(dataset(*GOOD, *rows)) == []
