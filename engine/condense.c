@@ -2,7 +2,7 @@
 
 enum {
   MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
-  LONGEST_SHORT = 4, LONGEST_CODE = 8, /* words in which repeats mean something */
+  LONGEST_SHORT = 4, LONGEST_CODE = 8, LONGEST_NUMBER = 16, /* words in which repeats mean something: any, of letters of codes, with a digit */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
   LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */
   GREEK = 0x370, LAST_ARMENIAN = 0x58F, /* such as the three here, Cyrillic between them */
@@ -14,11 +14,11 @@ static int is_of_script(uint32_t letter, uint32_t mark) {
   return letter >> 7 == mark >> 7 || (script & 1 && letter >> 16 == mark >> 16 && script == edges_up_to(RVL_SCRIPTS, letter));
 }
 
-/* A word in which letters are dropped behind two like them (0e), unless it is short or a code: letters wait until that is known. */
+/* A word in which letters are dropped behind two like them (0e), unless it is short, a code or has a digit: letters wait until that is known. */
 typedef struct {
-  uint32_t held[LONGEST_CODE];
+  uint32_t held[LONGEST_NUMBER];
   uint32_t count, last, alike; /* of those that wait; and of what was shown of a longer word */
-  int is_drawn, is_code;
+  int is_drawn;
 } word;
 
 /* What is shown of a text, and how it ends: a word, or how many separators. */
@@ -39,18 +39,27 @@ static void append_once(shown *text, uint32_t code) {
   if (text->word.alike <= MOST_ALIKE || is_decimal(code)) append(text, code);
 }
 
+/* Whether repeats mean something in the word that waits. */
+static int is_read_as_it_stands(const word *now) {
+  uint32_t n, digits = 0, others = 0;
+  for (n = 0; n < now->count; n++) {
+    digits += (uint32_t)is_decimal(now->held[n]);
+    others += !is_a(RVL_CODE_LETTERS, now->held[n]);
+  }
+  return now->count <= LONGEST_SHORT || (now->count <= LONGEST_CODE && !others) || digits;
+}
+
 /* Add a letter or digit. */
 APART void show_letter(shown *text, uint32_t code) {
   word *now = &text->word;
   uint32_t n;
   text->blanks = 0;
-  now->is_code = (!now->count || now->is_code) && (is_decimal(code) || is_a(RVL_CAPITALS, code));
-  if (!now->is_drawn && now->count < (now->is_code ? LONGEST_CODE : LONGEST_SHORT)) {
+  if (!now->is_drawn && now->count < LONGEST_NUMBER) {
     now->held[now->count++] = code;
     return;
   }
-  if (!now->is_drawn)
-    for (now->is_drawn = 1, n = 0; n < now->count; n++) append_once(text, now->held[n]);
+  for (n = 0; n < now->count && !now->is_drawn; n++) append_once(text, now->held[n]);
+  now->is_drawn = 1;
   append_once(text, code);
 }
 
@@ -58,7 +67,12 @@ APART void show_letter(shown *text, uint32_t code) {
 APART void end_word(shown *text) {
   static const word none;
   uint32_t n;
-  for (n = 0; n < text->word.count && !text->word.is_drawn; n++) append(text, text->word.held[n]);
+  const int stays = is_read_as_it_stands(&text->word);
+  for (n = 0; n < text->word.count && !text->word.is_drawn; n++)
+    if (stays)
+      append(text, text->word.held[n]);
+    else
+      append_once(text, text->word.held[n]);
   text->word = none;
 }
 

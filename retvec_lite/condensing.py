@@ -14,7 +14,7 @@ from typing import Final
 
 from retvec_lite.contract import BLANK, MAX_CODE_POINT
 from retvec_lite.display import BACKSPACES, DIRECTIONS, HELD, displayed, is_reordered
-from retvec_lite.kinds import CAPITALS, DIGITS, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS, class_of
+from retvec_lite.kinds import CODE_LETTERS, DIGITS, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS, class_of
 from retvec_lite.letters import TWINS, Twins
 from retvec_lite.normal_form import IGNORED, REGIONAL
 
@@ -31,7 +31,8 @@ _MOST_OF_GAP: Final = 20
 """Signs between two letters or digits; of more, the first row is left."""
 _LONGEST_SHORT: Final = 4
 _LONGEST_CODE: Final = 8
-"""Letters and digits of words in which repeats mean something: of any, and of capitals and digits alone."""
+_LONGEST_NUMBER: Final = 16
+"""Letters and digits of words in which repeats mean something: of any, of `CODE_LETTERS` alone, and with a digit."""
 _LEAST_SPREAD: Final = 4
 """Single letters of spread words; they have one gap less."""
 _LEAST_OWN: Final = 3
@@ -110,7 +111,7 @@ _IGNORED_BUT_DIRECTIONS: Final = re.compile(f"(?![{class_of(DIRECTIONS)}])[{_UNR
 _MARKED: Final = re.compile(f"([^{class_of(MARKS)}]?)([{class_of(MARKS)}]+)")
 _WORD: Final = re.compile(f"[^{_GAP}]+")
 _REPEATED: Final = re.compile(rf"([^{_GAP}{_DIGIT}])\1\1+")
-_CODE: Final = re.compile(f"[{class_of(CAPITALS)}{_DIGIT}]{{1,{_LONGEST_CODE}}}")
+_CODE: Final = re.compile(f"[{class_of(CODE_LETTERS)}]{{1,{_LONGEST_CODE}}}|.{{1,{_LONGEST_SHORT}}}", re.DOTALL)
 _SIGN_RUN: Final = re.compile(f"([{_SIGN}])[{_SIGN}]{{{_MOST_SIGNS},}}")
 _SIGN_RUNS: Final = re.compile(f"[{_SIGN}](?:[{_BLANKS}]*[{_SIGN}]){{{_MOST_OF_GAP},}}")
 _WIDE: Final = re.compile(f"([{_BLANKS}]{{{_MOST_BLANKS}}})[{_BLANKS}]+")
@@ -291,7 +292,7 @@ def _repeats(text: str) -> bool:
 
 def _once(found: re.Match[str]) -> str:
     word = found.group()
-    stays = len(word) <= _LONGEST_SHORT or _CODE.fullmatch(word)
+    stays = _CODE.fullmatch(word) or (len(word) <= _LONGEST_NUMBER and _DECIMAL.search(word))
     return word if stays else _REPEATED.sub(r"\1\1", word)
 
 

@@ -67,8 +67,9 @@ DIGITS: Final[Ranges] = (
 )
 """Decimal digits (category Nd of Unicode 16); raised, lowered and encircled ones; those of Han: no row of them is a repeat."""
 
-CAPITALS: Final[Ranges] = _hex("41-5A 391-3A9 400-42F 531-556")
-"""What codes consist of, beside digits: the capitals of Latin, Greek, Cyrillic and Armenian without accents."""
+CODE_LETTERS: Final[Ranges] = _hex("41-5A 63-64 69 6C-6D 76 78 391-3A9 400-42F 531-556")
+"""What codes consist of, beside digits: the capitals of Latin, Greek, Cyrillic and Armenian without accents, and the small letters of Roman
+numerals, of which sizes consist as well: xxiii, xxxxl."""
 
 SCRIPTS: Final[Ranges] = _hex(
     "370-3FF 400-52F 590-5FF 600-8FF 900-97F F00-FFF 1000-109F 1200-139F 1A00-1AFF 3000-30FF A640-A69F 11A50-11AAF 11C70-11CBF 11D60-11DAF "

@@ -8,7 +8,7 @@ from typing import Final
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
-from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS
+from retvec_lite.kinds import CODE_LETTERS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS
 from retvec_lite.kinds import SIGNS as SHOWN_SIGNS
 from retvec_lite.letters import COMPATIBILITY, TWINS, compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.meaning import factors
@@ -331,7 +331,7 @@ def _edges() -> list[str]:
         "SIGNS": SHOWN_SIGNS,
         "SCRIPTS": SCRIPTS,
         "DIGITS": sorted(DIGITS),
-        "CAPITALS": CAPITALS,
+        "CODE_LETTERS": CODE_LETTERS,
         "OPTIONAL": OPTIONAL,
     }
     edges, places = list[int](), [0]

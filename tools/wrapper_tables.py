@@ -7,7 +7,7 @@ from typing import Final
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
-from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS
+from retvec_lite.kinds import CODE_LETTERS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS
 from retvec_lite.letters import TWINS
 from retvec_lite.normal_form import IGNORED, Ranges, ranges_hold
 
@@ -31,7 +31,7 @@ _ABOUT: Final = {
     "kinds": "Where what is asked about a code point changes: (code point << 9 | kinds), hexadecimal and sorted.",
     "scripts": "The first and last code points of scripts that do not lie in one row of 128 (rule 0d), hexadecimal.",
     "optional": "The first and last code points of what people leave out (rule 0c), hexadecimal.",
-    "capitals": "The first and last capitals of codes (rule 0e), hexadecimal.",
+    "code_letters": "The first and last letters of codes (rule 0e), hexadecimal.",
     "twins": "Scripts of rule 0g: the first and last code point, how many letters look the same, and the letters, Latin ones first.",
     "leftward": "The first and last code points of scripts that are written from right to left (rule 0c), hexadecimal.",
     "inline": "Tags that nothing stands for (rule 0a).",
@@ -68,7 +68,7 @@ def _tables() -> dict[str, list[str]]:
         "kinds": [f"{value:x}" for value in _changes()],
         "scripts": [f"{edge:x}" for edges in SCRIPTS for edge in edges],
         "optional": [f"{edge:x}" for edges in OPTIONAL for edge in edges],
-        "capitals": [f"{edge:x}" for edges in CAPITALS for edge in edges],
+        "code_letters": [f"{edge:x}" for edges in CODE_LETTERS for edge in edges],
         "twins": [
             word
             for first, last, latin, own, alike in TWINS

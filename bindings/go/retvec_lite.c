@@ -560,10 +560,10 @@ static const uint8_t rvl_ideograph_planes[] = {
 #define RVL_SIGNS 4u
 #define RVL_SCRIPTS 6u
 #define RVL_DIGITS 8u
-#define RVL_CAPITALS 10u
+#define RVL_CODE_LETTERS 10u
 #define RVL_OPTIONAL 12u
 static const uint16_t rvl_edge_places[] = {
-0,304,512,524,524,586,594,616,636,758,826,834,834,880,882,
+0,304,512,524,524,586,594,616,636,758,826,844,844,890,892,
 };
 static const uint16_t rvl_edges[] = {
 1155,1160,1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1611,1632,1648,1649,1750,1757,1759,1765,1767,
@@ -603,10 +603,10 @@ static const uint16_t rvl_edges[] = {
 43274,43472,43482,43504,43514,43600,43610,44016,44026,65296,65306,1184,1194,3376,3386,3392,3402,4198,4208,4336,4346,
 4406,4416,4560,4570,4848,4858,5200,5210,5328,5338,5712,5722,5824,5834,5840,5860,5936,5946,6368,6378,6480,6490,7152,
 7162,7248,7258,7504,7514,7584,7594,8016,8026,24880,24890,27232,27242,27328,27338,27472,27482,28016,28026,52464,52474,
-55246,55296,57664,57674,58096,58106,58608,58618,58865,58875,59728,59738,64496,64506,65,91,913,938,1024,1072,1329,1367,
-1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1600,1601,1611,1619,1622,1625,1648,1649,1750,1757,1759,
-1769,1770,1774,1840,1867,2199,2208,2250,2274,2275,2304,64286,64287,64606,64612,64754,64757,65136,65139,65140,65141,
-65142,65152,3836,3840,
+55246,55296,57664,57674,58096,58106,58608,58618,58865,58875,59728,59738,64496,64506,65,91,99,101,105,106,108,110,118,
+119,120,121,913,938,1024,1072,1329,1367,1425,1470,1471,1472,1473,1475,1476,1478,1479,1480,1552,1563,1600,1601,1611,
+1619,1622,1625,1648,1649,1750,1757,1759,1769,1770,1774,1840,1867,2199,2208,2250,2274,2275,2304,64286,64287,64606,
+64612,64754,64757,65136,65139,65140,65141,65142,65152,3836,3840,
 };
 /* The first and last of each range of scripts that are written from right to left (rule 0c). */
 static const uint32_t rvl_from_right[] = {
@@ -1235,7 +1235,7 @@ APART void put_in_order(uint32_t *chars, uint32_t count) {
 
 enum {
   MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
-  LONGEST_SHORT = 4, LONGEST_CODE = 8, /* words in which repeats mean something */
+  LONGEST_SHORT = 4, LONGEST_CODE = 8, LONGEST_NUMBER = 16, /* words in which repeats mean something: any, of letters of codes, with a digit */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
   LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */
   GREEK = 0x370, LAST_ARMENIAN = 0x58F, /* such as the three here, Cyrillic between them */
@@ -1247,11 +1247,11 @@ static int is_of_script(uint32_t letter, uint32_t mark) {
   return letter >> 7 == mark >> 7 || (script & 1 && letter >> 16 == mark >> 16 && script == edges_up_to(RVL_SCRIPTS, letter));
 }
 
-/* A word in which letters are dropped behind two like them (0e), unless it is short or a code: letters wait until that is known. */
+/* A word in which letters are dropped behind two like them (0e), unless it is short, a code or has a digit: letters wait until that is known. */
 typedef struct {
-  uint32_t held[LONGEST_CODE];
+  uint32_t held[LONGEST_NUMBER];
   uint32_t count, last, alike; /* of those that wait; and of what was shown of a longer word */
-  int is_drawn, is_code;
+  int is_drawn;
 } word;
 
 /* What is shown of a text, and how it ends: a word, or how many separators. */
@@ -1272,18 +1272,27 @@ static void append_once(shown *text, uint32_t code) {
   if (text->word.alike <= MOST_ALIKE || is_decimal(code)) append(text, code);
 }
 
+/* Whether repeats mean something in the word that waits. */
+static int is_read_as_it_stands(const word *now) {
+  uint32_t n, digits = 0, others = 0;
+  for (n = 0; n < now->count; n++) {
+    digits += (uint32_t)is_decimal(now->held[n]);
+    others += !is_a(RVL_CODE_LETTERS, now->held[n]);
+  }
+  return now->count <= LONGEST_SHORT || (now->count <= LONGEST_CODE && !others) || digits;
+}
+
 /* Add a letter or digit. */
 APART void show_letter(shown *text, uint32_t code) {
   word *now = &text->word;
   uint32_t n;
   text->blanks = 0;
-  now->is_code = (!now->count || now->is_code) && (is_decimal(code) || is_a(RVL_CAPITALS, code));
-  if (!now->is_drawn && now->count < (now->is_code ? LONGEST_CODE : LONGEST_SHORT)) {
+  if (!now->is_drawn && now->count < LONGEST_NUMBER) {
     now->held[now->count++] = code;
     return;
   }
-  if (!now->is_drawn)
-    for (now->is_drawn = 1, n = 0; n < now->count; n++) append_once(text, now->held[n]);
+  for (n = 0; n < now->count && !now->is_drawn; n++) append_once(text, now->held[n]);
+  now->is_drawn = 1;
   append_once(text, code);
 }
 
@@ -1291,7 +1300,12 @@ APART void show_letter(shown *text, uint32_t code) {
 APART void end_word(shown *text) {
   static const word none;
   uint32_t n;
-  for (n = 0; n < text->word.count && !text->word.is_drawn; n++) append(text, text->word.held[n]);
+  const int stays = is_read_as_it_stands(&text->word);
+  for (n = 0; n < text->word.count && !text->word.is_drawn; n++)
+    if (stays)
+      append(text, text->word.held[n]);
+    else
+      append_once(text, text->word.held[n]);
   text->word = none;
 }
 

@@ -18,6 +18,10 @@ _PIECES: Final = 8
 _LONGEST: Final = 20
 """Letters of a word that are shown."""
 
+_HIGH: Final = re.compile("[^\0-\x7f]{2,}")
+_TAKEN_FOR: Final = {"CP1252": 2, "LATIN-1": 2, "CP1251": 4}
+"""What UTF-8 is often taken for, and how many signs in a row tell it: two Cyrillic ones may be a word."""
+
 _EAST: Final = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 """Scripts that stand in one word."""
 _ODD: Final = re.compile("[\x80-\x9f\xad\u02b0-\u02ff\u2200-\u22ff\u2500-\u25ff\u200e\u200f\ue000-\uf8ff\uff61-\uff9f]")
@@ -55,6 +59,27 @@ def encoding_hint(line: str) -> str:
         return f"No other encoding makes words of it: {save}, if it is a text ({', '.join(_OTHERS)} were tried)"
     tried = ", ".join(f"{name} {word!r}" for name, word in found.items())
     return f"Other encodings make of it: {tried}. Convert the file from the one that is right (iconv -f NAME -t UTF-8), or {save}"
+
+
+def is_garbled(text: str) -> bool:
+    """Return whether a text was UTF-8 and has been read as another encoding.
+
+    Example:
+        >>> from retvec_lite.data.encodings import is_garbled
+        >>> is_garbled("GrÃ¼ÃŸe"), is_garbled("Grüße")
+        (True, False)
+    """
+    return not text.isascii() and any(
+        len(run) >= fewest and _is_utf8(run, name) for run in _HIGH.findall(text) for name, fewest in _TAKEN_FOR.items()
+    )
+
+
+def _is_utf8(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding).decode("utf-8")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _is_word(text: str) -> bool:

@@ -6,12 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from retvec_lite.contract import BLANK, INVISIBLE
+from retvec_lite.contract import BLANK, CONTRACT_VERSION, INVISIBLE
 from retvec_lite.data.copies import copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import SAYS, plain_name
+from retvec_lite.data.encodings import is_garbled
 from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.letters import lookalikes
 from retvec_lite.normal_form import is_ignored
 
 T = TypeVar("T")
@@ -166,9 +168,8 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
     for label in training.classes:
         alike[_key(label)].append(label)
     if similar := [names for names in alike.values() if len(names) > 1]:
-        examples = _listed(similar, lambda names: " and ".join(map(_with_code_points, names)))
-        what = "case, spaces, invisible characters or Unicode form"
-        found.append(f"Labels that differ only in {what}: {examples}. Is each of them one label?")
+        examples = _listed(similar, lambda names: " and ".join(_with_code_points(name, names[0]) for name in names))
+        found.append(f"Labels that look alike, or are one number: {examples}. Is each of them one label?")
 
     for what, cells in (("text", training.texts), ("label", [*counts.elements(), *(described.keys() - counts.keys())])):
         found += _odd_cells(what, cells)
@@ -204,10 +205,23 @@ def _odd_cells(what: str, cells: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each kind of cell that a program left, and no person wrote; `what` is "text" or "label"."""
     missing = "which programs write for a missing value. If it is one, leave these rows out."
     failed = "which spreadsheets show where a formula fails. Mend the sheet, or leave these rows out."
+    again = "Export the file anew, as UTF-8."
     values = "Save the sheet with their values, as CSV UTF-8."
     for is_odd, one, several, says in (
         (lambda cell: cell in _MISSING, f"{what} reads", f"{what}s read", f", {missing}"),
         (lambda cell: cell.isupper() and _FAILED.fullmatch(cell), f"{what} reads", f"{what}s read", f", {failed}"),
+        (
+            is_garbled,
+            f"{what} is garbled:",
+            f"{what}s are garbled:",
+            f". UTF-8 looks so when it is read as another encoding. {again}",
+        ),
+        (
+            lambda cell: "\ufffd" in cell,
+            f"{what} lacks letters:",
+            f"{what}s lack letters:",
+            f", with U+FFFD in their place. {again}",
+        ),
         (_FORMULA.match, f"{what} is a formula:", f"{what}s are formulas:", f". {values}"),
     ):
         if odd := [cell for cell in cells if is_odd(cell.strip())]:
@@ -224,7 +238,11 @@ def in_both(training: Dataset, validation: Dataset) -> list[str]:
 
 def _key(label: str) -> str:
     visible = "".join(character for character in label if not _is_invisible(character))
-    return " ".join(unicodedata.normalize("NFKC", visible).casefold().split())
+    folded = " ".join(unicodedata.normalize("NFKC", visible).casefold().split())
+    try:
+        return str(float(folded))  # 1, 01 and 1.0
+    except ValueError:
+        return folded.translate(lookalikes(CONTRACT_VERSION))
 
 
 def _is_invisible(character: str) -> bool:
@@ -233,9 +251,13 @@ def _is_invisible(character: str) -> bool:
     return is_ignored(ord(character)) and not is_mark
 
 
-def _with_code_points(label: str) -> str:
+def _with_code_points(label: str, other: str) -> str:
     odd = dict.fromkeys(
-        f"U+{ord(character):04X}" for character in label if _is_invisible(character) or character in _ODD_SPACES
+        f"U+{ord(character):04X}"
+        for character in label
+        if _is_invisible(character)
+        or character in _ODD_SPACES
+        or (ord(character) in lookalikes(CONTRACT_VERSION) and character.casefold() not in other.casefold())
     )
     return repr(label) + (f" (with {', '.join(odd)})" if odd else "")
 

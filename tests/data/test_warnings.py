@@ -39,11 +39,11 @@ def test_many_copies_are_told_and_few_are_not() -> None:
         ),
         (
             [(f"a{row}", "Alarm") for row in range(5)],
-            "Labels that differ only in case, spaces, invisible characters or Unicode form: 'Alarm' and 'alarm'. Is each of them one label?",
+            "Labels that look alike, or are one number: 'Alarm' and 'alarm'. Is each of them one label?",
         ),
         (
             [(f"{len(form)} {row}", form) for row in range(5) for form in ("café", "cafe\u0301")],
-            "Labels that differ only in case, spaces, invisible characters or Unicode form: 'cafe\u0301' and 'café'. Is each of them one label?",
+            "Labels that look alike, or are one number: 'cafe\u0301' and 'café'. Is each of them one label?",
         ),
         ([(" \u200b\ufeff", "alarm")], "1 text holds nothing but invisible characters: ' \\u200b\\ufeff' ('alarm')."),
         ([("rain", "weather")], "1 label has fewer than 5 texts: 'weather' (1). Add some."),
@@ -115,7 +115,47 @@ def test_validation_texts_that_are_trained_on_are_told() -> None:
 )  # fmt: skip
 def test_labels_that_differ_in_what_cannot_be_seen_are_told_by_code_point(odd: str, told: str) -> None:
     (found,) = data_warnings(dataset(*GOOD, *[(f"ring {row}", odd) for row in range(5)]))
-    assert found.startswith("Labels that differ only in") and told in found and f"{'alarm'!r} and " in found
+    assert found.startswith("Labels that look alike") and told in found and f"{'alarm'!r} and " in found
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (("1", "1.0"), "'1' and '1.0'."),
+        (("7", "007"), "'007' and '7'."),
+        (("100000", "1E5"), "'100000' and '1E5'."),
+        (("spam", "sраm"), "'spam' and 'sраm' (with U+0440, U+0430)."),
+        (("Погода", "погода"), "'Погода' and 'погода'."),
+    ],
+)
+def test_labels_that_are_one_number_or_have_letters_that_look_alike_are_told(
+    labels: tuple[str, str], told: str
+) -> None:
+    rows = [(f"{label} {row}", label) for row in range(5) for label in labels]
+    assert told in data_warnings(dataset(*GOOD, *rows))[-1]
+
+
+@pytest.mark.parametrize(
+    "labels", [("1", "-1"), ("C", "C++"), ("nan0", "inf0"), ("2024-01-02", "2024-01-03"), ("да", "нет")]
+)
+def test_other_labels_are_not_alike(labels: tuple[str, str]) -> None:
+    rows = [(f"{first}{last}", label) for label, first in zip(labels, "qx", strict=True) for last in "abcde"]
+    assert data_warnings(dataset(*GOOD, *rows)) == []
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp1251"])
+def test_utf8_that_was_read_as_another_encoding_is_told(encoding: str) -> None:
+    word = {"cp1251": "привет, мир"}.get(encoding, "Grüße vom café – déjà vu")
+    garbled = word.encode().decode(encoding)
+    found = data_warnings(dataset(*GOOD, (garbled, "alarm")))
+    assert [sentence.partition(": ")[0] for sentence in found] == ["1 text is garbled"]
+    assert "is read as another encoding. Export the file anew, as UTF-8." in found[0]
+    assert data_warnings(dataset(*GOOD, (word, "alarm"))) == []
+
+
+def test_lost_letters_are_told() -> None:
+    (found,) = data_warnings(dataset(*GOOD, ("don\ufffdt", "alarm")))
+    assert found == "1 text lacks letters: 'don\ufffdt', with U+FFFD in their place. Export the file anew, as UTF-8."
 
 
 def test_labels_that_differ_in_a_space_are_told_by_code_point() -> None:

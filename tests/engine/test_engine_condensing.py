@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from retvec_lite.condensing import ENTITIES, INLINE, condense
 from retvec_lite.contract import SEPARATING
 from retvec_lite.converters.parity.golden_texts import golden_texts, long_texts
-from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, SCRIPTS, SIGNS
+from retvec_lite.kinds import CODE_LETTERS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, SCRIPTS, SIGNS
 from retvec_lite.normal_form import IGNORED, Ranges
 from retvec_lite.windows import read_limit, read_text
 
@@ -108,14 +108,14 @@ def pieces() -> st.SearchStrategy[str]:
         lambda char: "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
     )
     units = st.integers(0, 0xFFFF).map("\\u{:04X}".format)
-    repeated = st.builds(mul, st.sampled_from([*"aAАαԱ1٣〇①我!★😀", "1A", "★ ", "٣1"]), st.integers(1, 24))
+    repeated = st.builds(mul, st.sampled_from([*"aAАαԱ1٣〇①我!★😀xi", "1A", "1a", "★ ", "٣1"]), st.integers(1, 24))
     mixed = st.text("аОoOоуyykкmέαaνoվսuшzë", min_size=2, max_size=9)
     optional = st.sampled_from([*"اסܐ\u0654ـ", *edges(OPTIONAL)])
     letters = st.sampled_from(
         [
             *"abé1٣дאกक가我ßẞ",
             *edges(DIGITS),
-            *edges(CAPITALS),
+            *edges(CODE_LETTERS),
             *edges(SIGNS),
             *edges(SCRIPTS),
             *edges(IGNORED),

@@ -4,7 +4,7 @@ import re
 
 from retvec_lite.condensing import ENTITIES, INLINE
 from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
-from retvec_lite.kinds import CAPITALS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS
+from retvec_lite.kinds import CODE_LETTERS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS, SIGNS
 from retvec_lite.letters import TWINS
 from retvec_lite.normal_form import IGNORED, ranges_hold
 from tools.wrapper_tables import KINDS, KOTLIN, kotlin
@@ -48,7 +48,7 @@ def test_names_and_scripts_are_all_there() -> None:
         ("scripts", SCRIPTS),
         ("leftward", FROM_RIGHT),
         ("optional", OPTIONAL),
-        ("capitals", CAPITALS),
+        ("code_letters", CODE_LETTERS),
     ):
         assert [int(edge, 16) for edge in tables[name]] == [edge for edges in ranges for edge in edges]
     for words, twins in zip(" ".join(tables["twins"]).removesuffix(" 0").split(" 0 "), TWINS, strict=True):

@@ -129,7 +129,8 @@ internal class Condensed(private val limit: Int) {
         var at = start
         while (at < length) {
             val end = behind(at, length) { !isGap(it) }
-            val stays = end - at <= LONGEST_SHORT || end - at <= LONGEST_CODE && every(at, end) { isDigit(it) || isCapital(it) }
+            val stays = end - at <= LONGEST_SHORT || end - at <= LONGEST_CODE && every(at, end) { isCodeLetter(it) } ||
+                end - at <= LONGEST_NUMBER && !every(at, end) { !isDigit(it) }
             var last = NONE
             var alike = 0
             while (at < end) {
@@ -324,6 +325,7 @@ private const val MOST_OF_GAP = 20
 private const val MOST_ALIKE = 2
 private const val LONGEST_SHORT = 4
 private const val LONGEST_CODE = 8
+private const val LONGEST_NUMBER = 16
 private const val LEAST_SPREAD = 4
 private const val LEAST_GAPS = 3
 private const val LEAST_OWN = 3

@@ -20,7 +20,7 @@ internal fun isDigit(point: Int): Boolean = kindsOf(point) and DIGIT != 0
 /** Whether a code point is what people leave out. */
 internal fun isOptional(point: Int): Boolean = point >= OPTIONAL_EDGES[0] && areIn(OPTIONAL_EDGES, point, point)
 
-internal fun isCapital(point: Int): Boolean = areIn(CAPITAL_EDGES, point, point)
+internal fun isCodeLetter(point: Int): Boolean = areIn(CODE_LETTER_EDGES, point, point)
 
 /** Whether a mark may stand on a letter. */
 internal fun isOfOneScript(letter: Int, mark: Int): Boolean =
@@ -36,7 +36,7 @@ internal fun numbers(listed: String): IntArray = listed.split(' ').map { it.toIn
 private val CHANGES = numbers(KINDS)
 private val SCRIPT_EDGES = numbers(SCRIPTS)
 private val OPTIONAL_EDGES = numbers(OPTIONAL)
-private val CAPITAL_EDGES = numbers(CAPITALS)
+private val CODE_LETTER_EDGES = numbers(CODE_LETTERS)
 
 /** The kinds of the code points that most texts consist of. */
 private val LOW = IntArray(0x300) { point -> CHANGES.last { it shr 9 <= point } and 0x1FF }

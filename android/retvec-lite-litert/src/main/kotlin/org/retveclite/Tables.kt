@@ -77,9 +77,9 @@ internal val OPTIONAL =
     "591 5bd 5bf 5bf 5c1 5c2 5c4 5c5 5c7 5c7 610 61a 640 640 64b 652 656 658 670 670 6d6 6dc 6df 6e8 6ea 6ed 730 74a 897 " +
     "89f 8ca 8e1 8e3 8ff fb1e fb1e fc5e fc63 fcf2 fcf4 fe70 fe72 fe74 fe74 fe76 fe7f 10efc 10eff"
 
-/** The first and last capitals of codes (rule 0e), hexadecimal. */
-internal val CAPITALS =
-    "41 5a 391 3a9 400 42f 531 556"
+/** The first and last letters of codes (rule 0e), hexadecimal. */
+internal val CODE_LETTERS =
+    "41 5a 63 64 69 69 6c 6d 76 76 78 78 391 3a9 400 42f 531 556"
 
 /** Scripts of rule 0g: the first and last code point, how many letters look the same, and the letters, Latin ones first. */
 internal val TWINS =

@@ -29,7 +29,7 @@ class CondenseTest {
 
     @Test
     fun whatPeopleMeanByRepeatsIsRead() {
-        for (text in listOf("AAA aaa XXXL III 1000 10005 \u041E\u041E\u041E", "\u2605\u2605\u2606\u2606\u2606", "\u2605 \u2605 \u2605 \u2606 \u2606", "$$$$", "!!!!!!!!!!")) {
+        for (text in listOf("AAA aaa XXXL III xxxiii xxxxl aaabbb123 1000 10005 \u041E\u041E\u041E", "\u2605\u2605\u2606\u2606\u2606", "\u2605 \u2605 \u2605 \u2606 \u2606", "$$$$", "!!!!!!!!!!")) {
             assertEquals(text, read(text))
         }
         assertEquals("soo NOO !", read("sooooooo NOOOOOOOOO !!!!!!!!!!!"))
