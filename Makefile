@@ -98,7 +98,7 @@ $(NODE_MODULES): package-lock.json
 
 # mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as
 # retvec_lite.converters: they get the tree as it will be installed, made of links.
-lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then how large the project is beside the last release
+lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then whether the project stays below its ceilings
 	$(BIN)/ruff check $(PACKAGES)
 	$(BIN)/ruff format --check $(PACKAGES)
 	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
