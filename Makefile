@@ -130,7 +130,7 @@ micro:  ## the engine on a microcontroller in QEMU: BOARD=microbit TEXTS=texts.t
 	@$(MAKE) --no-print-directory -C engine/micro run OUT=$(CURDIR)/build/micro TEXTS=$(abspath $(TEXTS)) \
 		MODEL=$(abspath $(if $(MODEL),$(MODEL),golden/plain.retvec))
 
-c-archive: $(STAMP)  ## the C engine as an archive of two sources, in dist/; and in the Go module
+c-archive: $(STAMP)  ## the C engine as an archive of two sources, and the Go module with them, in dist/
 	$(BIN)/python -m tools.c_archive
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases
