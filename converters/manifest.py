@@ -54,7 +54,7 @@ def manifest_of(examiner: Examiner, files: Sequence[ModelFile], answers: Iterabl
 
 
 def manifest_problems(folder: Path, model: TrainedModel, artifacts: Iterable[Path]) -> list[str]:
-    """Return what is wrong with the manifest of a folder, a line each; nothing where there is none, as in exports of earlier releases."""
+    """Return what is wrong with the manifest of a folder, a line each; nothing where there is none."""
     path = folder / MANIFEST_NAME
     if not path.exists():
         return []

@@ -157,12 +157,12 @@ class Decision:
         return fields | {name: list(found) for name, found in lists.items() if found is not None}
 
     def entry(self) -> dict[str, Any]:
-        """Return the entry `decision` of a file's metadata: none when it says nothing, as in files of earlier releases."""
+        """Return the entry `decision` of a file's metadata: none when it says nothing."""
         return {"decision": self.to_dict()} if self != Decision() else {}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any] | None) -> "Decision":
-        """Rebuild a decision from the values of `to_dict`; None, as in files of earlier releases, rejects nothing.
+        """Rebuild a decision from the values of `to_dict`; None rejects nothing.
 
         Raises:
             RetvecLiteError: for something else, a missing or unknown field, or a bad value.

@@ -89,7 +89,7 @@ MOST_CODEBOOKS: Final = 8
 MOST_RANK: Final = 256
 
 _OPTIONAL: Final = frozenset(("codebooks", "rank", "plain_letters"))
-"""Fields that files of earlier releases do not have."""
+"""Fields that a file leaves out where they are 0."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

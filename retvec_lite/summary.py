@@ -25,7 +25,7 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     """
     facts = model.training
     ngrams = f" with {model.ngrams.buckets:,} buckets of n-grams" if model.ngrams else ""
-    # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
+    # Classifiers that were not trained with `train` tell less.
     folds, epochs = facts.get("folds", 0), facts.get("epochs")
     texts = f"{counted(facts['training_texts'], 'training text')}, " if "training_texts" in facts else ""
     if described := facts.get("described", {}).get("descriptions"):

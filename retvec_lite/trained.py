@@ -36,8 +36,8 @@ PAGE_NAME: Final = "report.html"
 SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME, PAGE_NAME)
 """What `Trained.save` writes; the page right after a training only."""
 
-OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME, "training.json", "labels.txt")
-"""All that `force` may replace: earlier releases wrote more."""
+OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME)
+"""All that `force` may replace."""
 
 
 class Trained:

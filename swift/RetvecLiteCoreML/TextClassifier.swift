@@ -53,7 +53,7 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
         let decision: Decision?
         do {
             labels = try JSONDecoder().decode([String].self, from: Data((metadata["labels"] ?? "").utf8))
-            // Packages of earlier releases have none; `null` is none as well.
+            // Some packages have none; `null` is none as well.
             let said = metadata["decision"].flatMap { $0 == "null" ? nil : $0 }
             decision = try said.map { try JSONDecoder().decode(Decision.self, from: Data($0.utf8)) }
         } catch {

@@ -38,6 +38,7 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
         "embedding": "none",
         "oldest_runtime": {"tflite-runtime": "2.14.0"},
         "created_by": "retvec-lite tests",
+        "signatures": SIGNATURES[1:2],
         "model_sha256": hashlib.sha256(MODEL).hexdigest(),
         **changes,
     }
