@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import CONTRACT_VERSION, Floats
 from retvec_lite.converters.parity import (
     REFERENCE_NAME,
     ArtifactResult,
@@ -309,7 +309,7 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
     """Return what a runtime and `verify` need to know, JSON-ready; every format stores it."""
     return {
         "format": METADATA_FORMAT,
-        "contract_version": classifier.encoder.contract_version,
+        "contract_version": CONTRACT_VERSION,
         "encoder": classifier.encoder.to_dict(),
         "labels": list(classifier.labels),
         "head": classifier.head.name,

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
+from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.data.labels import check_labels
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
 from retvec_lite.data.sources import refuse_address
@@ -142,9 +142,9 @@ def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple
     Raises:
         RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
     """
-    entries = metadata.get(SIGNATURES_KEY)
+    entries: Any = metadata.get(SIGNATURES_KEY)
     try:
-        found = tuple(_signature(fields) for fields in entries)  # type: ignore[union-attr]
+        found = tuple(_signature(fields) for fields in entries)
         if full_signature(config) not in found or len({signature.name for signature in found}) != len(found):
             raise ValueError("no full signature, or two of one name")
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -308,7 +308,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         ) from error
     # Check the version first: a newer contract may have changed everything else.
     version, fields = metadata.get("contract_version"), metadata.get("encoder")
-    if version not in CONTRACT_VERSIONS or not isinstance(fields, dict):
+    if version != CONTRACT_VERSION or not isinstance(fields, dict):
         fields = {"contract_version": version}
     try:
         config = EncoderConfig.from_dict(fields)

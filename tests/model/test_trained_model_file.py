@@ -215,7 +215,7 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (described(format="other"), "its format is 'other'"),
         (described(version=2), "its version 2"),
         (described(encoder=None), "no valid encoder"),
-        (described(encoder={"contract_version": 1}), "The encoder config lacks drop_invisible, han_piece"),
+        (described(encoder={"contract_version": 3}), "The encoder config lacks drop_invisible, han_piece"),
         (described(head="pool"), "no valid head"),
         (described(labels="no"), "no valid labels"),
         (described(labels=["a", "a", "b"]), "different labels"),

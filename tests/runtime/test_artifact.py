@@ -52,9 +52,10 @@ def test_a_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
         (tiny_artifact(format="other"), "its format is not 'retvec-lite'"),
         (
             tiny_artifact(contract_version=NEWER),
-            f"The contract version is {NEWER}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only",
+            f"The contract version is {NEWER}, but this retvec-lite reads version {CONTRACT_VERSION} only",
         ),
         (tiny_artifact(contract_version=NEWER, encoder=NEWER_ENCODER), f"version is {NEWER}"),
+        (tiny_artifact(contract_version=2), "The contract version is 2, but"),
         (tiny_artifact(contract_version=None), "The contract version is None"),
         (tiny_artifact(encoder=None), "encoder config lacks"),
         (tiny_artifact(encoder={**EncoderConfig().to_dict(), "max_chars": -1}), "max_chars"),

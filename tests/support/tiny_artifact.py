@@ -30,7 +30,7 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
     """`retvec_lite.json` of the tiny model, with some keys changed; None removes a key."""
     metadata = {
         "format": "retvec-lite",
-        "contract_version": 1,
+        "contract_version": 3,
         "encoder": CONFIG.to_dict(),
         "labels": list(LABELS),
         "head": "pool",
