@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element
 
 from retvec_lite.data.calibration import measure_rejection
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check
+from retvec_lite.data.suspects import Check, HeldOut
 from retvec_lite.report_page import measured
 from retvec_lite.report_page.doubts import doubtful
 from retvec_lite.report_page.elements import cut, element, markup
