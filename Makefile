@@ -98,7 +98,7 @@ $(NODE_MODULES): package-lock.json
 
 # mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as
 # retvec_lite.converters: they get the tree as it will be installed, made of links.
-lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then how large the project is beside the last release
+lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then whether the project stays below its ceilings
 	$(BIN)/ruff check $(PACKAGES)
 	$(BIN)/ruff format --check $(PACKAGES)
 	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
@@ -130,7 +130,7 @@ micro:  ## the engine on a microcontroller in QEMU: BOARD=microbit TEXTS=texts.t
 	@$(MAKE) --no-print-directory -C engine/micro run OUT=$(CURDIR)/build/micro TEXTS=$(abspath $(TEXTS)) \
 		MODEL=$(abspath $(if $(MODEL),$(MODEL),golden/plain.retvec))
 
-c-archive: $(STAMP)  ## the C engine as an archive of two sources, in dist/; and in the Go module
+c-archive: $(STAMP)  ## the C engine as an archive of two sources, and the Go module with them, in dist/
 	$(BIN)/python -m tools.c_archive
 
 lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=--upgrade` for newer releases

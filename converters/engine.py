@@ -246,7 +246,7 @@ def check_model(model: TrainedModel) -> None:
 
 def build_file(model: TrainedModel, metadata: Mapping[str, Any]) -> bytes:
     """Return the file of a classifier that `check_model` passed; the same bytes each time."""
-    numbers = decision_numbers(model.decision, model.encoder)
+    numbers = decision_numbers(model.decision)
     sections = {
         "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
         "labels": labels_section(model.labels),

@@ -118,7 +118,7 @@ def export_model(
 
 
 def owned_files() -> tuple[str, ...]:
-    """Return the patterns of an export's files, `report.md` of earlier releases included: all that `force` may replace."""
+    """Return the patterns of an export's files: all that `force` may replace."""
     artifacts = (f"classifier-*{found.suffix}{'/' * found.is_folder}" for found in chosen_formats())
     return (
         *artifacts,
@@ -127,7 +127,6 @@ def owned_files() -> tuple[str, ...]:
         LABELS_NAME,
         GOLDEN_NAME,
         REPORT_NAME,
-        "report.md",
         REFERENCE_NAME,
         CARD_NAME,
     )

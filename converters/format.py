@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import CONTRACT_VERSION, Floats
 from retvec_lite.converters.parity import (
     REFERENCE_NAME,
     ArtifactResult,
@@ -309,15 +309,13 @@ def details(classifier: TrainedModel, recipe: str, oldest_runtime: Mapping[str, 
     """Return what a runtime and `verify` need to know, JSON-ready; every format stores it."""
     return {
         "format": METADATA_FORMAT,
-        "contract_version": classifier.encoder.contract_version,
+        "contract_version": CONTRACT_VERSION,
         "encoder": classifier.encoder.to_dict(),
         "labels": list(classifier.labels),
         "head": classifier.head.name,
         "ngrams": None if classifier.ngrams is None else classifier.ngrams.to_dict(),
         "recipe": recipe,
         "embedding": str(classifier.embedding.get("name", "raw")),
-        "fine_tuned": bool(classifier.training.get("fine_tuned_embedding", False)),
-        "character_filters": 0,
         "oldest_runtime": dict(oldest_runtime),
         "created_by": CREATED_BY,
         "tensors": _tensors(classifier),
@@ -337,7 +335,7 @@ def _languages(classifier: TrainedModel) -> dict[str, list[str]]:
 
 
 def _origin(classifier: TrainedModel) -> dict[str, dict[str, Any]]:
-    """Return where a classifier came from; nothing for one of earlier releases, which do not know. `file_sizes` counts its bytes."""
+    """Return where a classifier came from; nothing for one that was not trained with `train`. `file_sizes` counts its bytes."""
     facts = classifier.training
     accuracy = facts.get("validation", {}).get("0", {}).get("accuracy")
     found = {

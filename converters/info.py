@@ -39,13 +39,11 @@ class Info:
         from retvec_lite.terminal import Table, draw
 
         facts = self.facts
-        # Early files tell the embedding's name alone.
-        tuned = ", fine-tuned" if facts.get("fine_tuned") else ""
         about = [
             *((what, str(facts[what])) for what in ("name", "version") if what in facts),
             ("recipe", str(facts.get("recipe"))),
             ("head", str(facts.get("head"))),
-            ("embedding", f"{facts.get('embedding')}{tuned}"),
+            ("embedding", str(facts.get("embedding"))),
             ("oldest runtime", describe_oldest_runtime(facts)),
             ("created by", str(facts.get("created_by"))),
             *((f"trained: {name}", str(value)) for name, value in facts.get("trained", {}).items()),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import CONTRACT_VERSION, Floats
 from retvec_lite.converters.parity import REFERENCE_NAME
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.golden import clear_answers
@@ -15,7 +15,7 @@ from retvec_lite.foreign import read_whole
 from retvec_lite.manifest import MANIFEST_NAME, RELEASE, Manifest, ModelFile, check_release, fingerprint, size_of
 from retvec_lite.model.report import CREATED_BY, METRICS
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.windows import cut_windows, decided_text
+from retvec_lite.windows import decided_text
 
 _TEXTS: Final = 8
 """Most golden texts of a manifest."""
@@ -45,7 +45,7 @@ def manifest_of(examiner: Examiner, files: Sequence[ModelFile], answers: Iterabl
         name=release.get("name"),
         version=release.get("version"),
         created_by=CREATED_BY,
-        contract_version=model.encoder.contract_version,
+        contract_version=CONTRACT_VERSION,
         labels=model.labels,
         figures=_figures(model.training.get("validation", {})),
         texts=_few(_sure(examiner, answers)),
@@ -54,18 +54,14 @@ def manifest_of(examiner: Examiner, files: Sequence[ModelFile], answers: Iterabl
 
 
 def manifest_problems(folder: Path, model: TrainedModel, artifacts: Iterable[Path]) -> list[str]:
-    """Return what is wrong with the manifest of a folder, a line each; nothing where there is none, as in exports of earlier releases."""
+    """Return what is wrong with the manifest of a folder, a line each; nothing where there is none."""
     path = folder / MANIFEST_NAME
     if not path.exists():
         return []
     try:
         manifest = Manifest.from_bytes(read_whole(path))
-        for what, found, wanted in (
-            ("labels", list(manifest.labels), list(model.labels)),
-            ("contract version", manifest.contract_version, model.encoder.contract_version),
-        ):
-            if found != wanted:
-                raise RetvecLiteError(f"{MANIFEST_NAME}: the {what} must be those of {REFERENCE_NAME}.")
+        if list(manifest.labels) != list(model.labels):
+            raise RetvecLiteError(f"{MANIFEST_NAME}: the labels must be those of {REFERENCE_NAME}.")
         # Whatever their names are by now.
         listed = {(file.bytes, file.sha256) for file in manifest.files}
         for artifact in artifacts:
@@ -98,7 +94,7 @@ def _sure(examiner: Examiner, answers: Iterable[tuple[Floats, float]]) -> dict[s
         if text.text is not None and _is_plain(text.text) and is_reachable(text, config)
     ]
     ordered = [(row, text) for _, row, text in sorted(names)]  # those made of odd characters last
-    read = [decided_text(text, cut_windows(text, config), config) for _, text in ordered]
+    read = [decided_text(text, config) for _, text in ordered]
     rows = [row for row, _ in ordered]
     tables = [dict(clear_answers(read, table[rows], model.labels, decision, tolerance)) for table, tolerance in answers]
     return {

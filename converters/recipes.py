@@ -15,9 +15,6 @@ SMALLEST_RECIPE: Final = "int4"
 SIZE_LIMIT: Final = 999_999
 """Bytes of an artifact with integer weights: less than 1 MB."""
 
-RETIRED: Final[Mapping[str, str]] = {"float16": "int8", "int8-dynamic": "int4"}
-"""Recipes of earlier releases, whose files still classify -> what takes their place."""
-
 
 class Facts(NamedTuple):
     """What a recipe means in one format.
@@ -124,10 +121,6 @@ RECIPES: Final[Mapping[str, Recipe]] = {
 
 def find_recipe(name: str) -> Recipe:
     """Return the recipe called `name`; raise RetvecLiteError when there is none."""
-    if name in RETIRED:
-        raise RetvecLiteError(
-            f"Only earlier releases make and verify {name} files. Export again with --recipe {RETIRED[name]} (recipes)."
-        )
     if name not in RECIPES:
         raise RetvecLiteError(f"Unknown recipe {name!r}. Choose from {', '.join(RECIPES)}.")
     return RECIPES[name]

@@ -109,11 +109,6 @@ APART double weight_of(const rvl *engine) {
   const uint32_t labels = engine->settings[LABELS];
   double sum = 0.0;
   uint32_t n;
-  if (engine->settings[CONTRACT] < 3) {
-    sum = above_zero(engine->answers[best_of(engine, engine->answers)]);
-    sum *= sum;
-    return sum * sum;
-  }
   for (n = 0; n < labels; n++) {
     const double found = above_zero(engine->answers[n]);
     if (n + 1 != engine->settings[UNKNOWN_LABEL]) sum += found * log_of(engine->shares ? found / engine->shares[n] : found * labels);
@@ -123,7 +118,7 @@ APART double weight_of(const rvl *engine) {
 
 static void add_answers(rvl *engine, uint32_t count, int is_only) {
   const uint32_t labels = engine->settings[LABELS];
-  uint32_t n, is_read = engine->settings[CONTRACT] < 3;
+  uint32_t n, is_read = 0;
   double weight;
   for (n = 0; n < count && !is_read; n++) is_read = (uint32_t)is_known_character(engine, engine->text.chars[n]);
   /* Windows without anything to read count as long as there are no others. */

@@ -78,7 +78,7 @@ static int advance(const given *text, part *at, int cuts_words) {
 /* The logarithm of a label's probability, of a text without what is cut from it; of the most probable label where there is none. */
 APART double log_of_label(rvl *engine, reader source, int32_t *label) {
   uint32_t n;
-  answer(engine, read_by_contract(engine, source), engine->values);
+  answer(engine, condensed(engine, source), engine->values);
   if (*label < 0 || *label >= (int32_t)engine->settings[LABELS])
     for (*label = 0, n = 1; n < engine->settings[LABELS]; n++)
       if (engine->values[n] > engine->values[*label]) *label = (int32_t)n;

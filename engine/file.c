@@ -44,8 +44,8 @@ enum {
 };
 
 /* Settings that are the same in all files, and what they are. */
-static const uint8_t FIXED[][2] = {{TRUNCATES, 0},  {DROPS, 1},             {HAN_LENGTH, 1}, {HAN_STEP, 1},        {KANA_LENGTH, 2},
-                                   {KANA_STEP, 1}, {SEA_LENGTH, SEA_PIECE}, {SEA_STEP, 3},   {CHARACTER_WINDOW, 0}};
+static const uint8_t FIXED[][2] = {{CONTRACT, 3},    {TRUNCATES, 0}, {DROPS, 1},               {HAN_LENGTH, 1}, {HAN_STEP, 1},
+                                   {KANA_LENGTH, 2}, {KANA_STEP, 1}, {SEA_LENGTH, SEA_PIECE}, {SEA_STEP, 3},   {CHARACTER_WINDOW, 0}};
 
 enum { FORMAT = 1, HEADER = 64, CHECKSUM = 24, ENTRY = 16, ALIGN = 64, MOST_SECTIONS = 64, MOST_INPUTS = 65536 };
 
@@ -214,7 +214,6 @@ APART uint32_t read_layer(loader *file, uint32_t kind, uint32_t inputs, uint32_t
 
 static int check_settings(const uint32_t *set) {
   size_t n;
-  if (!in_range(set[CONTRACT], 1, 3)) return RVL_VERSION;
   for (n = 0; n < COUNT_OF(FIXED); n++)
     if (set[FIXED[n][0]] != FIXED[n][1]) return RVL_VERSION;
   if (set[REGION] > (set[HEAD] == CNN)) return RVL_VERSION;
@@ -270,7 +269,7 @@ static void read_decision(loader *file, rvl *engine) {
   for (range = 0; !damaged(file, size % 8 != 0) && range < size / 8; range++)
     damaged(file, read32(engine->known + 8 * range) > read32(engine->known + 8 * range + 4));
   if (engine->settings[MULTI_LABEL]) engine->thresholds = double_section(file, SECTION_THRESHOLDS, engine->settings[LABELS]);
-  if (!section(file, SECTION_SHARES, &size) || damaged(file, engine->settings[CONTRACT] < 3)) return;
+  if (!section(file, SECTION_SHARES, &size)) return;
   engine->shares = double_section(file, SECTION_SHARES, engine->settings[LABELS]);
   for (label = 0; !file->problem && engine->shares && label < engine->settings[LABELS]; label++)
     damaged(file, !(engine->shares[label] > 0.0 && engine->shares[label] <= 1.0));
@@ -347,7 +346,7 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
   if (sums + width < sizeof(line) / sizeof(int32_t)) sums = sizeof(line) / sizeof(int32_t) - width;
   engine->text.chars = take(file, set[MAX_CHARS] + 1, sizeof(uint32_t));
   engine->text.flags = take(file, set[MAX_CHARS] + 1, sizeof(uint16_t));
-  if (set[CONTRACT] > 2) engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
+  engine->condensed = take(file, rvl_read_limit(engine), sizeof(uint32_t));
   engine->sums = take(file, sums + width, sizeof(int32_t));
   engine->values = engine->sums ? (float *)(void *)(engine->sums + sums) : 0;
   engine->answers = take(file, set[LABELS], sizeof(float));
@@ -391,7 +390,6 @@ APART int prepare(const void *bytes, size_t size, uint32_t words, void *block, s
   if (!file.problem) read_meaning(&file, engine);
   if (!file.problem) take_space(&file, engine, words);
   engine->metadata = (const char *)section(&file, SECTION_METADATA, &engine->metadata_size);
-  engine->text.contract = engine->settings[CONTRACT];
   engine->text.letters_only = engine->settings[LETTERS_ONLY];
   engine->processor = find_processor();
   *needed = file.used;

@@ -304,11 +304,11 @@ INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_
 }
 
 /* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark, and lack one; returns how many there are. */
-INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t lacked, uint32_t *hashes) {
+INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
   uint32_t hash = 1, size, found = 0;
   for (size = 1; size <= count; size++) {
     const uint32_t code = chars[size - 1];
-    if (code == lacked) break;
+    if (code == RVL_UNKNOWN_LETTER) break;
     hash = (hash * FACTOR + code) % PRIME;
     /* Not marks alone. */
     if (size >= shortest && (chars[0] || (size > 1 && code) || size > 2)) hashes[found++] = hash;
@@ -321,11 +321,10 @@ INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shor
 INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
   const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
   const uint64_t inverse = (uint64_t)(0xFFFFFFFF / buckets) + 1; /* exact for what is below 2^16 */
-  const uint32_t lacked = engine->text.contract > 2 ? RVL_UNKNOWN_LETTER : INVALID;
   uint32_t start, n, book, found, size, edge[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
   for (start = 0; start < count + 2; start++) {
     const uint32_t *chars = window_from(engine->text.chars, count, start, longest, &size, edge);
-    found = hashes_from(chars, size, shortest, lacked, hashes);
+    found = hashes_from(chars, size, shortest, hashes);
     for (n = 0; n < found; n++) {
       if (!books) add_row(engine, hashes[n] - (uint32_t)(hashes[n] * inverse >> 32) * buckets, sums);
       for (book = 0; book < books; book++) add_row(engine, 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book], sums);

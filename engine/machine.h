@@ -124,7 +124,7 @@ struct rvl {
   float *values;      /* [TILE][width]: and write */
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
-  uint32_t *condensed; /* [rvl_read_limit], from version 3 of the contract on: what is read of a text */
+  uint32_t *condensed; /* [rvl_read_limit]: what is read of a text */
   double *totals; /* [width] */
   double total_weight;
   int has_read; /* whether a window had a known letter or digit */

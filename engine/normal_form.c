@@ -4,13 +4,13 @@
 typedef struct {
   uint32_t *chars;
   uint16_t *flags;
-  uint32_t contract, letters_only;
+  uint32_t letters_only;
 } passage;
 
-/* What is known about a code point in the version of a text. */
-static uint32_t flags_in(const passage *text, uint32_t code) {
+/* What is known about a code point, with the letters that have tables of their own. */
+static uint32_t all_flags_of(uint32_t code) {
   uint32_t flags = flags_of(code);
-  if (text->contract < 3 || code < 128) return flags;
+  if (code < 128) return flags;
   if (LETTER_IN(rvl_newer_form, code)) return flags | RVL_FORM;
   if (LETTER_IN(rvl_newer_like, code)) return RVL_LIKE | RVL_LETTER;
   if (in_ranges(rvl_newer_alphabets, COUNT_OF(rvl_newer_alphabets), code) && !(flags & RVL_LIKE)) flags = RVL_OTHER | RVL_LETTER;
@@ -19,20 +19,19 @@ static uint32_t flags_in(const passage *text, uint32_t code) {
 
 static void replace_at(passage *text, uint32_t place, uint32_t code) {
   text->chars[place] = code;
-  text->flags[place] = (uint16_t)flags_in(text, code);
+  text->flags[place] = (uint16_t)all_flags_of(code);
 }
 
 /* The letter, digit or sign of a form (rule 2b). */
-static uint32_t form_target(const passage *text, uint32_t code) {
-  const uint32_t newer = text->contract < 3 ? 0 : LETTER_IN(rvl_newer_form, code);
+static uint32_t form_target(uint32_t code) {
+  const uint32_t newer = LETTER_IN(rvl_newer_form, code);
   const size_t run = last_up_to(rvl_form_firsts, COUNT_OF(rvl_form_firsts), code);
   return newer ? newer : rvl_form_letters[rvl_form_targets[rvl_form_places[run] + (code - rvl_form_firsts[run])]];
 }
 
 /* The Latin letter that another looks like, or what stands for it (rule 2c). */
-static uint32_t latin_for(const passage *text, uint32_t code, uint32_t flags) {
-  uint32_t letter = 0;
-  if (text->contract > 2) letter = flags & RVL_LIKE ? LETTER_IN(rvl_newer_like, code) : LETTER_IN(rvl_faint, code);
+static uint32_t latin_for(uint32_t code, uint32_t flags) {
+  const uint32_t letter = flags & RVL_LIKE ? LETTER_IN(rvl_newer_like, code) : LETTER_IN(rvl_faint, code);
   if (letter) return letter;
   return flags & RVL_LIKE ? LETTER_IN(rvl_like, code) : RVL_UNKNOWN_LETTER;
 }
@@ -66,7 +65,7 @@ static uint32_t word_flags(const passage *text, uint32_t start, uint32_t count, 
     any |= text->flags[*end];
     *all &= text->flags[*end];
     if (stays(text->chars[*end], text->flags[*end])) any |= STAYS;
-    if (text->contract > 2 && is_rare(text->chars[*end])) any |= RARE;
+    if (is_rare(text->chars[*end])) any |= RARE;
   }
   return any & (IN_WORD | STAYS | RARE);
 }
@@ -77,10 +76,10 @@ static int is_latin_word(uint32_t any, uint32_t all) {
 }
 
 /* What a code point weighs where a text is taken for one of another script. */
-static int script_weight(const passage *text, uint32_t code, uint32_t flags) {
+static int script_weight(uint32_t code, uint32_t flags) {
   if (flags & RVL_LATIN) return 64;
-  if (flags & RVL_OTHER) return text->contract > 2 ? -36 : -64;
-  return text->contract < 3 || !(flags & RVL_LIKE) ? 0 : is_rare(code) ? 1 : -2;
+  if (flags & RVL_OTHER) return -36;
+  return !(flags & RVL_LIKE) ? 0 : is_rare(code) ? 1 : -2;
 }
 
 /* Rule 2c: letters of other alphabets become Latin in Latin words. */
@@ -89,7 +88,7 @@ static void replace_lookalikes(passage *text, uint32_t count) {
   int64_t balance = 0;
   int mixes = 0, text_is_latin;
   for (place = 0; place < count; place++) {
-    balance += script_weight(text, text->chars[place], text->flags[place]);
+    balance += script_weight(text->chars[place], text->flags[place]);
     replaced |= text->flags[place] & (RVL_OTHER | RVL_LIKE);
   }
   if (balance < 0 || !replaced) return;
@@ -105,7 +104,7 @@ static void replace_lookalikes(passage *text, uint32_t count) {
     const uint32_t any = word_flags(text, place, count, &end, &all);
     if (!is_latin_word(any, all) && !(text_is_latin && end > place && all == RVL_LIKE)) continue;
     for (; place < end; place++)
-      if (!(text->flags[place] & RVL_LATIN)) replace_at(text, place, latin_for(text, text->chars[place], text->flags[place]));
+      if (!(text->flags[place] & RVL_LATIN)) replace_at(text, place, latin_for(text->chars[place], text->flags[place]));
   }
 }
 
@@ -130,7 +129,7 @@ static uint32_t separator_rank(const passage *text, uint32_t place) {
   return (rank << BITS | code) + 1;
 }
 
-/* Rule 2d: join spread words. Version 2 of the contract also drops letters behind two like them (2e). */
+/* Rule 2d: join spread words. */
 static uint32_t join_spread(passage *text, uint32_t count) {
   uint32_t place, kept = 0, spread = 0, first = 0, second = 0, flags_before = 0, flags_two_before = 0;
   for (place = 1; place + 5 < count; place++) {
@@ -141,7 +140,6 @@ static uint32_t join_spread(passage *text, uint32_t count) {
   }
   for (place = 0; place < count; place++) {
     const uint32_t code = text->chars[place], flags = text->flags[place];
-    const int repeats = text->contract == 2 && place > 1 && (flags & RVL_LETTER) && code == first && code == second;
     int dropped = 0;
     if (!is_single(code, flags) && place >= 1 && place + 1 < count) {
       /* What is left of the place may be overwritten already. */
@@ -153,7 +151,7 @@ static uint32_t join_spread(passage *text, uint32_t count) {
     first = code;
     flags_two_before = flags_before;
     flags_before = flags;
-    if (repeats || dropped) continue;
+    if (dropped) continue;
     text->chars[kept] = code;
     text->flags[kept++] = (uint16_t)flags;
   }
@@ -162,24 +160,22 @@ static uint32_t join_spread(passage *text, uint32_t count) {
 
 /* Rules 1 and 2 for the code points in `chars`; returns how many are left. */
 static uint32_t normalize(passage *text, uint32_t count) {
-  const uint32_t dropped = text->contract == 1 ? RVL_INVISIBLE : RVL_IGNORED;
   uint32_t place, kept = 0, regional_end = 0, flag_end = 0;
   for (place = 0; place < count; place++) {
-    uint32_t code = sanitized(text->chars[place]), flags = flags_in(text, code);
-    if (flags & dropped) continue;
-    if (text->contract > 2 && place >= regional_end && is_regional(code)) {
+    uint32_t code = sanitized(text->chars[place]), flags = all_flags_of(code);
+    if (flags & RVL_IGNORED) continue;
+    if (place >= regional_end && is_regional(code)) {
       regional_end = place;
       while (regional_end < count && is_regional(text->chars[regional_end])) regional_end++;
       flag_end = regional_end - place == 2 ? regional_end : 0;
     }
-    if (text->contract > 1 && (flags & (RVL_SEPARATOR | RVL_FORM)) && !(place < flag_end && is_regional(code))) {
-      code = flags & RVL_SEPARATOR ? 0x20 : form_target(text, code);
-      flags = flags_in(text, code);
+    if ((flags & (RVL_SEPARATOR | RVL_FORM)) && !(place < flag_end && is_regional(code))) {
+      code = flags & RVL_SEPARATOR ? 0x20 : form_target(code);
+      flags = all_flags_of(code);
     }
     text->chars[kept] = code;
     text->flags[kept++] = (uint16_t)flags;
   }
-  if (text->contract == 1) return kept;
   if (text->letters_only) keep_letters(text, kept);
   replace_lookalikes(text, kept);
   return join_spread(text, kept);
@@ -243,7 +239,7 @@ static int next_word(cutter *rest, piece *word) {
 
 size_t rvl_read(const rvl_rules *rules, const uint32_t *codes, const uint32_t *ends, size_t texts, uint16_t *flags, uint32_t *chars,
                 uint32_t *chars_ends) {
-  passage text = {.flags = flags, .contract = rules->contract, .letters_only = rules->letters_only};
+  passage text = {.flags = flags, .letters_only = rules->letters_only};
   uint32_t start = 0, written = 0;
   size_t number;
   for (number = 0; number < texts; number++) {

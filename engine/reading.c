@@ -1,5 +1,4 @@
-/* A text as it is read, code point by code point: markup is replaced (rule 0a) and letters are composed (0b). Up to version 2 of the
- * contract, UTF-8 is composed and nothing else. */
+/* A text as it is read, code point by code point: markup is replaced (rule 0a) and letters are composed (0b). */
 
 enum {
   MOST_GIVEN = 1 << 19, /* code points of a text that are looked at */

@@ -98,17 +98,15 @@ RVL_API int rvl_several_labels(const rvl *engine);
 /* What the file says of itself, for people: JSON in UTF-8, without a zero at its end, such as {"recipe": "int8", ...}. Null where there is none. */
 RVL_API const char *rvl_metadata(const rvl *engine, size_t *bytes);
 
-/* Code points of a text that are read at most: of what condensing leaves of it, from version 3 of the contract on. */
+/* Code points of a text that are read at most, of what condensing leaves of it. */
 RVL_API uint32_t rvl_read_limit(const rvl *engine);
 
-/* What is read of a text: condensed and composed (NFC) where the file is of version 3 of the contract. Of earlier versions, the text as far
- * as it is read, and composed if it is UTF-8. Returns how many code points that are; the first `most` are written. */
+/* What is read of a text: condensed and composed (NFC). Returns how many code points that are; the first `most` are written. */
 RVL_API size_t rvl_condense(rvl *engine, const uint32_t *codes, size_t count, uint32_t *out, size_t most);
 RVL_API size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *out, size_t most);
 
 /* The probability of each label. Texts are given as they are: this function and all others condense and compose them, unless they say that
- * they take what rvl_condense returned. For files of versions 1 and 2, code points must be composed (NFC); UTF-8 is composed here. Invalid
- * UTF-8 becomes U+FFFD. */
+ * they take what rvl_condense returned. Invalid UTF-8 becomes U+FFFD. */
 RVL_API void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities);
 RVL_API void rvl_probabilities_utf8(rvl *engine, const char *text, size_t bytes, float *probabilities);
 
@@ -179,12 +177,11 @@ RVL_API uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uin
 
 /* How texts are read without a file: by a training, or for a classifier of another format. */
 typedef struct {
-  uint32_t contract;     /* its version: 1, or 2 or 3 with the normal form */
   uint32_t letters_only; /* 1: words with technical signs and all that is no letter are left out */
   uint32_t max_chars;    /* code points of a text that are read */
 } rvl_rules;
 
-/* What is read of a text by version 3 of the contract, as rvl_condense says. `out` has room for 32 times max_chars. Returns how many code points
+/* What is read of a text, as rvl_condense says. `out` has room for 32 times max_chars. Returns how many code points
  * were written. */
 RVL_API size_t rvl_condense_by(const rvl_rules *rules, const uint32_t *codes, size_t count, uint32_t *out);
 

@@ -1,23 +1,20 @@
 /* How far a text is read, and the windows that a long one is cut into: the contract's "Long texts", 1. */
 
-static uint32_t read_limit(uint32_t contract, uint32_t most) {
+static uint32_t read_limit(uint32_t most) {
   const uint32_t windows = MOST_WINDOWS * most < MOST_CHARS ? MOST_WINDOWS * most : MOST_CHARS;
-  if (contract == 1) return most;
   return MOST_DECOMPOSED * most > windows ? MOST_DECOMPOSED * most : windows;
 }
 
-uint32_t rvl_read_limit(const rvl *engine) { return read_limit(engine->settings[CONTRACT], engine->settings[MAX_CHARS]); }
+uint32_t rvl_read_limit(const rvl *engine) { return read_limit(engine->settings[MAX_CHARS]); }
 
-/* A text as an answer reads it: condensed, from version 3 of the contract on. */
-APART reader read_by_contract(rvl *engine, reader source) {
-  if (engine->settings[CONTRACT] < 3) return source;
+/* A text as an answer reads it: condensed. */
+APART reader condensed(rvl *engine, reader source) {
   return read_text(engine->condensed, 0, condense(source, (line *)(void *)engine->sums, engine->condensed, rvl_read_limit(engine)), MOST_GIVEN);
 }
 
 /* Code points, or UTF-8, as far as an answer reads them. */
 APART reader read_all(rvl *engine, const uint32_t *codes, const char *bytes, size_t count) {
-  const size_t limit = rvl_read_limit(engine), version = engine->settings[CONTRACT];
-  return read_by_contract(engine, read_text(codes, bytes, count, version > 2 ? MOST_GIVEN : bytes && version == 1 ? MOST_DECOMPOSED * limit : limit));
+  return condensed(engine, read_text(codes, bytes, count, MOST_GIVEN));
 }
 
 /* Write what is read of a text; returns how many code points that are. */
@@ -42,7 +39,7 @@ size_t rvl_condense_utf8(rvl *engine, const char *text, size_t bytes, uint32_t *
 
 size_t rvl_condense_by(const rvl_rules *rules, const uint32_t *codes, size_t count, uint32_t *out) {
   line held;
-  return condense(read_text(codes, 0, count, MOST_GIVEN), &held, out, read_limit(rules->contract, rules->max_chars));
+  return condense(read_text(codes, 0, count, MOST_GIVEN), &held, out, read_limit(rules->max_chars));
 }
 
 /* Where the window ends that begins in `chars`, for a text that goes on: the contract's "Long texts", 1. */
@@ -73,8 +70,8 @@ APART uint32_t each_window(rvl *engine, reader source, window_task task) {
   const uint32_t most = engine->settings[MAX_CHARS];
   reader ahead = source;
   uint32_t count = fill(engine, &ahead), code, place, left = 0, start = 0, windows = 1;
-  if (count <= most || engine->settings[CONTRACT] == 1) {
-    task(engine, count < most ? count : most, 1);
+  if (count <= most) {
+    task(engine, count, 1);
     return 1;
   }
   /* Leave out separators at both ends. */

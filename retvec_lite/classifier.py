@@ -16,8 +16,8 @@ from typing import Any, Literal, overload
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset, as_dataset
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.data.texts import as_texts, one_column, require_strings
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown

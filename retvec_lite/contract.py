@@ -23,10 +23,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
 CONTRACT_VERSION: Final = 3
-"""Version of the text-to-words contract for new classifiers."""
-
-CONTRACT_VERSIONS: Final = (1, 2, 3)
-"""The versions that can be read. A runtime refuses artifacts of any other version."""
+"""Version of the text-to-words contract. A runtime refuses artifacts of any other version."""
 
 MAX_CODE_POINT: Final = 0x10FFFF
 REPLACEMENT: Final = 0xFFFD
@@ -105,8 +102,7 @@ class EncoderConfig:
         max_chars: code points of the input, 1 to 65536; longer texts are cut, shorter ones padded with zeros.
         max_words: word slots, 1 to 4096; the words after them are not encoded.
         word_length: code points per slot, 6 to 64; a longer word goes on in the next slot.
-        letters_only: read letters alone, and no words with a sign of `normal_form.TECHNICAL`, such as links. From version 2 on.
-        contract_version: 3; 2 for texts that are not condensed, or 1 for those without their normal form either.
+        letters_only: read letters alone, and no words with a sign of `normal_form.TECHNICAL`, such as links.
 
     Raises:
         RetvecLiteError: on construction, for a value out of range or another contract version.
@@ -124,18 +120,14 @@ class EncoderConfig:
     max_words: int = 64
     word_length: int = 16
     letters_only: bool = False
-    contract_version: int = CONTRACT_VERSION
 
     def __post_init__(self) -> None:
-        _check_version(self.contract_version)
         for name, low, high in (("max_chars", 1, 65536), ("max_words", 1, 4096), ("word_length", _LEAST_LENGTH, 64)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise RetvecLiteError(f"{name} must be an integer from {low} to {high}, not {shown(value)}.")
         if not isinstance(self.letters_only, bool):
             raise RetvecLiteError(f"letters_only must be true or false, not {shown(self.letters_only)}.")
-        if self.letters_only and self.contract_version == 1:
-            raise RetvecLiteError("letters_only needs version 2 of the contract.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as JSON-ready values, which `from_dict` turns into an equal object; `letters_only` only if it is on."""
@@ -146,7 +138,7 @@ class EncoderConfig:
             **_WAYS,
             **({"letters_only": True} if self.letters_only else {}),
             **{script: list(piece) for script, piece in PIECES.items()},
-            "contract_version": self.contract_version,
+            "contract_version": CONTRACT_VERSION,
         }
 
     def to_json(self) -> str:
@@ -161,7 +153,7 @@ class EncoderConfig:
             RetvecLiteError: for a missing or unknown field, a bad value, or another contract version.
         """
         _check_version(fields.get("contract_version"))
-        fixed = {**_WAYS, **PIECES}
+        fixed = {**_WAYS, **PIECES, "contract_version": CONTRACT_VERSION}
         names = {*fixed, *(field.name for field in dataclasses.fields(cls))}
         if missing := sorted(names - {"letters_only"} - set(fields)):
             raise RetvecLiteError(f"The encoder config lacks {', '.join(missing)}.")
@@ -192,15 +184,12 @@ class EncoderConfig:
 
 
 def _check_version(version: object) -> None:
-    # In Python, True and 1.0 equal 1; readers in other languages may disagree.
-    if type(version) is not int or version not in CONTRACT_VERSIONS:
+    # In Python, 3.0 equals 3; readers in other languages may disagree.
+    if type(version) is not int or version != CONTRACT_VERSION:
         raise RetvecLiteError(
-            f"The contract version is {shown(version)}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only. "
-            "Use the release that wrote the file, or export it again."
+            f"The contract version is {shown(version)}, but this retvec-lite reads version {CONTRACT_VERSION} only. "
+            "Use the release that wrote the file, or train the classifier again."
         )
-
-
-_DROPPED = frozenset(INVISIBLE)
 
 
 MOST_DECOMPOSED: Final = 4
@@ -210,13 +199,25 @@ MOST_DECOMPOSED: Final = 4
 def codepoints(text: str, max_chars: int) -> Ints:
     """Return the code points of a text that is read (see `windows.read_text`), cut or zero-padded: int32 `[max_chars]`.
 
-    What an app passes to a model. Production code uses the faster
-    `retvec_lite.runtime.interpreters.codepoint_rows`.
+    What an app passes to a model. Production code uses the faster `codepoint_rows`.
     """
     padded = np.zeros(max_chars, np.int32)
     values = [ord(char) for char in text[:max_chars]]
     padded[: len(values)] = values
     return padded
+
+
+def codepoint_rows(texts: Sequence[str], max_chars: int) -> Ints:
+    """Return the code points of windows as a model takes them, cut or zero-padded: int32 `[texts, max_chars]`.
+
+    The one fast implementation, for inference and training; `codepoints` is its reference. Unpaired
+    surrogates pass through: all other cleaning happens inside the model.
+    """
+    rows = np.zeros((len(texts), max_chars), np.int32)
+    for index, text in enumerate(texts):
+        codes = np.frombuffer(text[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
+        rows[index, : codes.size] = codes
+    return rows
 
 
 def composed(text: str, max_chars: int) -> str:
@@ -275,16 +276,8 @@ def _pieces(values: list[int], config: EncoderConfig) -> list[list[int]]:
 
 
 def visible_characters(values: Sequence[int], config: EncoderConfig) -> list[int]:
-    """Sanitize the code points of a text and drop its invisible characters, or bring it into its normal form: rules 1 and 2.
-
-    Args:
-        values: any int32 values.
-        config: the version of the contract, and whether to read letters alone.
-    """
-    scalars = sanitized(values)
-    if config.contract_version > 1:
-        return normalize(scalars, SEPARATING, tuple(UNSPACED.values()), config.contract_version, config.letters_only)
-    return [char for char in scalars if char not in _DROPPED]
+    """Sanitize the code points of a text, any int32 values, and bring it into its normal form: rules 1 and 2."""
+    return normalize(sanitized(values), SEPARATING, tuple(UNSPACED.values()), config.letters_only)
 
 
 def sanitized(values: Sequence[int]) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.condensing import condense
-from retvec_lite.contract import BLANK, CONTRACT_VERSION, Floats
+from retvec_lite.contract import BLANK, Floats
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.letters import compatibility_forms, is_rare, lookalikes
 from retvec_lite.ngrams import folded_letters
@@ -115,7 +115,7 @@ class Decision:
         """
         from retvec_lite.terminal import one_line
 
-        forms = {*compatibility_forms(CONTRACT_VERSION), *lookalikes(CONTRACT_VERSION)}
+        forms = {*compatibility_forms(), *lookalikes()}
         has_signs = any(not char.isalnum() and ord(char) not in forms for char in self.characters)
         kinds = "letters, digits and signs" if has_signs else "letters and digits"
         none = [f"without any of the {len(self.characters):,} {kinds} of the training texts"]
@@ -157,12 +157,12 @@ class Decision:
         return fields | {name: list(found) for name, found in lists.items() if found is not None}
 
     def entry(self) -> dict[str, Any]:
-        """Return the entry `decision` of a file's metadata: none when it says nothing, as in files of earlier releases."""
+        """Return the entry `decision` of a file's metadata: none when it says nothing."""
         return {"decision": self.to_dict()} if self != Decision() else {}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any] | None) -> "Decision":
-        """Rebuild a decision from the values of `to_dict`; None, as in files of earlier releases, rejects nothing.
+        """Rebuild a decision from the values of `to_dict`; None rejects nothing.
 
         Raises:
             RetvecLiteError: for something else, a missing or unknown field, or a bad value.
@@ -281,33 +281,29 @@ def _in_any_case(name: str, labels: Sequence[str]) -> set[str]:
     raise RetvecLiteError(f"There is no label {name!r}, but there are {', '.join(like or labels)}.")
 
 
-def known_characters(texts: Iterable[str], contract_version: int = 1) -> str:
+def known_characters(texts: Iterable[str]) -> str:
     """Return the letters and digits in some texts with their upper and lower case, sorted. Case forms of several code points are left out.
 
-    From version 3 of the contract on, also the signs of texts that hold nothing else, such as emoji; see `_signs_alone`.
-    From version 2 of the contract on, also the forms that the graph replaces by one of them (rule 2b), and Latin letters with accents, so
-    that wrappers need no table; from version 3 on, also rare lookalikes.
+    Also the signs of texts that hold nothing else, such as emoji; see `_signs_alone`. Also the forms that the graph replaces by one of them
+    (rule 2b), Latin letters with accents and rare lookalikes, so that wrappers need no table.
     Other letters that only look Latin are not among them: without a Latin letter or a rare lookalike, no text becomes Latin.
 
     Example:
         >>> from retvec_lite.decision import known_characters
-        >>> known_characters(["Ja, um 6!"])
-        '6AJMUajmu'
+        >>> [char for char in known_characters(["Ja, um 6!"]) if char.isascii()]
+        ['6', 'A', 'J', 'M', 'U', 'a', 'j', 'm', 'u']
     """
     texts = list(texts)
-    forms_of: dict[int, int] = {}
-    if contract_version > 1:
-        accented = {code: plain for code, plain in folded_letters(True).items() if plain < 0x80 <= code}
-        forms_of = accented | compatibility_forms(contract_version)
-    if contract_version > 2:
-        forms_of |= {code: letter for code, letter in lookalikes(contract_version).items() if is_rare(code)}
+    accented = {code: plain for code, plain in folded_letters(True).items() if plain < 0x80 <= code}
+    rare = {code: letter for code, letter in lookalikes().items() if is_rare(code)}
+    forms_of = accented | compatibility_forms() | rare
     new = {chr(forms_of.get(ord(char), ord(char))) for char in set().union(*texts) if char.isalnum()}
     known: set[str] = set()
     while new:
         known |= new
         forms = {form for char in new for form in (char.lower(), char.upper())}
         new = {form for form in forms if len(form) == 1} - known
-    known |= _signs_alone(texts) if contract_version > 2 else set()
+    known |= _signs_alone(texts)
     known |= {chr(form) for form, target in forms_of.items() if chr(target) in known}
     return "".join(sorted(known))
 

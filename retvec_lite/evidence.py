@@ -1,6 +1,6 @@
 """What is known of a classifier from the facts that its training wrote down: its score, how well that is known, and what more texts would add.
 
-Earlier releases wrote down less: each fact may be missing.
+Each fact may be missing: a classifier that was not trained with `train` has none.
 """
 
 import functools

@@ -136,7 +136,7 @@ NEWER_FORMS: Final[tuple[tuple[int, str], ...]] = (
     (0x1F1E6, _UPPER),
     (0x1FBF0, _DIGITS),
 )
-"""The same from version 3 of the contract on: letters upside down, digits in circles and of segments, Braille, outlined and squared
+"""More of them: letters upside down, digits in circles and of segments, Braille, outlined and squared
 letters, and regional indicators, two of which stay a flag."""
 
 NEWER_LOOKALIKES: Final[Pairs] = (
@@ -206,39 +206,44 @@ def is_rare(code: int) -> bool:
 
 
 @functools.cache
-def compatibility_forms(version: int) -> dict[int, int]:
-    """Return the code points that rule 2b of a version replaces, and what replaces each of them."""
+def compatibility_forms() -> dict[int, int]:
+    """Return the code points that rule 2b replaces, and what replaces each of them."""
+    return in_runs(COMPATIBILITY + NEWER_FORMS)
+
+
+@functools.cache
+def in_runs(runs: tuple[tuple[int, str], ...]) -> dict[int, int]:
+    """Return the code points of runs, and what stands for each of them; a space is none."""
     return {
-        first + place: ord(target)
-        for first, targets in COMPATIBILITY + (NEWER_FORMS if version > 2 else ())
-        for place, target in enumerate(targets)
-        if target != " "
+        first + place: ord(target) for first, targets in runs for place, target in enumerate(targets) if target != " "
     }
 
 
 @functools.cache
-def lookalikes(version: int) -> dict[int, int]:
-    """Return the letters that rule 2c of a version may replace, and the Latin letter for each of them.
+def usual_lookalikes() -> dict[int, int]:
+    """Return the letters of `LOOKALIKES`, and those of Greek and Cyrillic that have the name of one "with" something."""
+    listed = _listed(LOOKALIKES)
+    return _named(listed) | listed
+
+
+@functools.cache
+def lookalikes() -> dict[int, int]:
+    """Return the letters that rule 2c may replace, and the Latin letter for each of them.
 
     They are those of `LOOKALIKES`, and those of Greek and Cyrillic that have the name of one "with" an accent, a stroke, a hook, a tail
-    or the like, and from version 3 on `NEWER_LOOKALIKES`, with the lower case of all rare ones. Unicode never changes a name.
+    or the like, and `NEWER_LOOKALIKES`, with the lower case of all rare ones. Unicode never changes a name.
     """
-    listed = _listed(LOOKALIKES)
-    found = _named(listed) | listed
-    if version < 3:
-        return found
+    found = usual_lookalikes()
     rare = {code: target for code, target in found.items() if is_rare(code)} | _listed(NEWER_LOOKALIKES)
     return _lower(rare) | rare | found
 
 
 @functools.cache
-def faint_lookalikes(version: int) -> dict[int, int]:
+def faint_lookalikes() -> dict[int, int]:
     """Return the letters of `FAINT`, and those that are named as one "with" something, with the Latin letter for each of them."""
-    if version < 3:
-        return {}
     listed = _listed(FAINT)
     listed = _lower(listed) | listed
-    return {code: target for code, target in (_named(listed) | listed).items() if code not in lookalikes(version)}
+    return {code: target for code, target in (_named(listed) | listed).items() if code not in lookalikes()}
 
 
 def _listed(pairs: Pairs) -> dict[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.contract import CONTRACT_VERSIONS
+from retvec_lite.contract import CONTRACT_VERSION
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import (
@@ -171,10 +171,10 @@ class Manifest:
                 )
             # Before the rest, which a newer contract may have changed.
             version = fields.get("contract_version")
-            if type(version) is int and version not in CONTRACT_VERSIONS:
+            if type(version) is int and version != CONTRACT_VERSION:
                 raise UpdateError(
                     "UPDATE_CONTRACT",
-                    f"The files follow version {version} of the contract, and this release knows {CONTRACT_VERSIONS[-1]} at most. Update retvec-lite first.",
+                    f"The files follow version {version} of the contract, and this release reads {CONTRACT_VERSION}. Update retvec-lite, or export them again.",
                 )
             fields = {"name": None, "version": None, **fields}
             if missing := next((name for name in _KINDS if name not in fields), None):

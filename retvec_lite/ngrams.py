@@ -89,7 +89,7 @@ MOST_CODEBOOKS: Final = 8
 MOST_RANK: Final = 256
 
 _OPTIONAL: Final = frozenset(("codebooks", "rank", "plain_letters"))
-"""Fields that files of earlier releases do not have."""
+"""Fields that a file leaves out where they are 0."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -270,15 +270,13 @@ def fold(codes: npt.NDArray[Any], plain_letters: bool) -> Ints:
 def _ngrams(values: list[int], encoder: EncoderConfig, config: NgramConfig) -> Iterator[list[int]]:
     """Yield the n-grams of a text: windows of its folded characters with a mark, 0, for every separator and both ends.
 
-    A window may begin or end with a mark, but not have one inside, and not consist of marks. From version 3 of the contract on, it has no
-    unknown letter: what a word says without it is read.
+    A window may begin or end with a mark, but not have one inside, and not consist of marks. It has no unknown letter: what a word says without it is read.
     """
-    skipped = UNKNOWN_LETTER if encoder.contract_version > 2 else None
     folded = folded_letters(config.plain_letters)
     chars = (0 if code in SEPARATING else folded.get(code, code) for code in visible_characters(values, encoder))
     marked = [0, *chars, 0]
     for start in range(len(marked)):
         for length in range(config.shortest, config.longest + 1):
             window = marked[start : start + length]
-            if len(window) == length and any(window) and all(window[1:-1]) and skipped not in window:
+            if len(window) == length and any(window) and all(window[1:-1]) and UNKNOWN_LETTER not in window:
                 yield window

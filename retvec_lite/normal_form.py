@@ -62,7 +62,7 @@ Cherokee, Coptic and Lisu, with code points that Unicode may assign to them."""
 NEWER_ALPHABETS: Final[Ranges] = (
     (0x1400, 0x167F), (0x16A0, 0x16FF), (0x2D30, 0x2D7F), (0xA4F8, 0xA4FF), (0x10280, 0x1034F), (0x10400, 0x104FF),
 )  # fmt: skip
-"""More of them from version 3 on: Canadian syllabics, runes, Tifinagh, the tones of Lisu, Lycian to Gothic, Deseret to Osage."""
+"""More of them: Canadian syllabics, runes, Tifinagh, the tones of Lisu, Lycian to Gothic, Deseret to Osage."""
 
 LATIN: Final[Ranges] = (
     (0x41, 0x2AF),
@@ -133,36 +133,35 @@ def is_latin(code: int) -> bool:
 
 
 @functools.cache
-def alphabets(version: int) -> Ranges:
-    """Return the letters of alphabets in a version of the contract."""
-    return ALPHABETS + (NEWER_ALPHABETS if version > 2 else ())
+def alphabets() -> Ranges:
+    """Return the letters of all alphabets."""
+    return ALPHABETS + NEWER_ALPHABETS
 
 
 @functools.cache
-def is_letter(code: int, version: int) -> bool:
-    """Return whether a code point is a letter for rule 2d of a version."""
-    return ranges_hold(alphabets(version), code) or code in lookalikes(version)
+def is_letter(code: int) -> bool:
+    """Return whether a code point is a letter for rule 2d."""
+    return ranges_hold(alphabets(), code) or code in lookalikes()
 
 
 @functools.cache
-def is_other_letter(code: int, version: int) -> bool:
-    """Return whether a code point is a letter for rule 2c of a version that is neither Latin nor like a Latin one."""
-    known = is_latin(code) or code in lookalikes(version)
-    return not known and (ranges_hold(alphabets(version), code) or ranges_hold(OTHER_SCRIPTS, code))
+def is_other_letter(code: int) -> bool:
+    """Return whether a code point is a letter for rule 2c that is neither Latin nor like a Latin one."""
+    known = is_latin(code) or code in lookalikes()
+    return not known and (ranges_hold(alphabets(), code) or ranges_hold(OTHER_SCRIPTS, code))
 
 
 @functools.cache
-def is_foreign(code: int, version: int) -> bool:
-    """Return whether rule 2c of a version replaces a letter that is like no Latin one in Latin words."""
-    of_alphabet = ranges_hold(alphabets(version), code) and not ranges_hold(RIGHT_TO_LEFT, code)
-    return of_alphabet and is_other_letter(code, version)
+def is_foreign(code: int) -> bool:
+    """Return whether rule 2c replaces a letter that is like no Latin one in Latin words."""
+    of_alphabet = ranges_hold(alphabets(), code) and not ranges_hold(RIGHT_TO_LEFT, code)
+    return of_alphabet and is_other_letter(code)
 
 
 def normalize(
     values: Sequence[int],
     separators: Collection[int],
     unspaced: Sequence[Ranges],
-    version: int,
     letters_only: bool = False,
 ) -> list[int]:
     """Bring a text into its normal form: rule 2 of the contract.
@@ -171,10 +170,9 @@ def normalize(
         values: Unicode scalar values.
         separators: code points between words; each becomes a space.
         unspaced: the scripts that are cut into pieces; their order matters for rule 2d alone.
-        version: of the contract, from 2 on.
         letters_only: whether only letters are left by rule 2b.
     """
-    forms = compatibility_forms(version)
+    forms = compatibility_forms()
     flags = _flags(values)
     chars = [
         0x20 if code in separators else code if place in flags else forms.get(code, code)
@@ -182,8 +180,8 @@ def normalize(
         if not is_ignored(code)
     ]
     if letters_only:
-        chars = list(_letters(chars, unspaced, version))
-    return list(_joined(_without_lookalikes(chars, version), unspaced, version))
+        chars = list(_letters(chars, unspaced))
+    return list(_joined(_without_lookalikes(chars), unspaced))
 
 
 def _flags(values: Sequence[int]) -> set[int]:
@@ -198,12 +196,12 @@ def _flags(values: Sequence[int]) -> set[int]:
     return found
 
 
-def _letters(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> Iterator[int]:
+def _letters(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
     """Yield the characters, spaces for what is no letter or stands in a word with a sign of `TECHNICAL`."""
     for ends_words, run in itertools.groupby(chars, lambda code: _ends_words(code, unspaced)):
         word = list(run)
         reads = ends_words or not any(chr(code) in TECHNICAL for code in word)
-        yield from (code if reads and _in_word(code, version) else 0x20 for code in word)
+        yield from (code if reads and _in_word(code) else 0x20 for code in word)
 
 
 def _ends_words(code: int, unspaced: Sequence[Ranges]) -> bool:
@@ -211,53 +209,53 @@ def _ends_words(code: int, unspaced: Sequence[Ranges]) -> bool:
 
 
 @functools.cache
-def weight_of(code: int, version: int) -> int:
-    """Return what a code point weighs where rule 2c of a version asks whether a text is of another script: below 0 if it says so."""
+def weight_of(code: int) -> int:
+    """Return what a code point weighs where rule 2c asks whether a text is of another script: below 0 if it says so."""
     if is_latin(code):
         return 64
-    if is_other_letter(code, version):
-        return -36 if version > 2 else -64
-    if version < 3 or code not in lookalikes(version):
+    if is_other_letter(code):
+        return -36
+    if code not in lookalikes():
         return 0
     return 1 if is_rare(code) else -2
 
 
-def _without_lookalikes(chars: Sequence[int], version: int) -> Sequence[int]:
+def _without_lookalikes(chars: Sequence[int]) -> Sequence[int]:
     """Apply rule 2c."""
-    words = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, lambda code: _in_word(code, version))]
-    if sum(weight_of(code, version) for code in chars) < 0:
+    words = [(is_word, list(run)) for is_word, run in itertools.groupby(chars, _in_word)]
+    if sum(weight_of(code) for code in chars) < 0:
         return chars
-    latin = [is_word and _is_latin_word(run, version) for is_word, run in words]
+    latin = [is_word and _is_latin_word(run) for is_word, run in words]
     mixes = any(of_latin and not all(map(is_latin, run)) for of_latin, (_, run) in zip(latin, words, strict=True))
     text_is_latin = mixes or 2 * sum(latin) > sum(is_word for is_word, _ in words)
     found: list[int] = []
     for word_is_latin, (is_word, run) in zip(latin, words, strict=True):
-        replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes(version) for code in run))
-        found += [_as_latin(code, version) for code in run] if replaces else run
+        replaces = word_is_latin or (is_word and text_is_latin and all(code in lookalikes() for code in run))
+        found += [_as_latin(code) for code in run] if replaces else run
     return found
 
 
-def _is_latin_word(word: Sequence[int], version: int) -> bool:
-    """Return whether a word has a Latin letter and no other ones than foreign ones, or from version 3 on lookalikes alone, a rare one among them."""
+def _is_latin_word(word: Sequence[int]) -> bool:
+    """Return whether a word has a Latin letter and no other ones than foreign ones, or lookalikes alone, a rare one among them."""
     if any(map(is_latin, word)):
-        return all(is_foreign(code, version) for code in word if is_other_letter(code, version))
-    return version > 2 and any(map(is_rare, word)) and all(code in lookalikes(version) for code in word)
+        return all(is_foreign(code) for code in word if is_other_letter(code))
+    return any(map(is_rare, word)) and all(code in lookalikes() for code in word)
 
 
-def _as_latin(code: int, version: int) -> int:
-    if is_foreign(code, version):
-        return faint_lookalikes(version).get(code, UNKNOWN_LETTER)
-    return lookalikes(version).get(code, code)
+def _as_latin(code: int) -> int:
+    if is_foreign(code):
+        return faint_lookalikes().get(code, UNKNOWN_LETTER)
+    return lookalikes().get(code, code)
 
 
-def _in_word(code: int, version: int) -> bool:
-    return is_latin(code) or is_other_letter(code, version) or code in lookalikes(version)
+def _in_word(code: int) -> bool:
+    return is_latin(code) or is_other_letter(code) or code in lookalikes()
 
 
-def _joined(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> Iterator[int]:
-    """Apply rule 2d, and in version 2 rule 2e."""
-    letters = [False, False, *(is_letter(code, version) for code in chars), False, False]
-    reads = [False, False, *(is_letter(code, version) or chr(code) in _DIGITS for code in chars), False, False]
+def _joined(chars: Sequence[int], unspaced: Sequence[Ranges]) -> Iterator[int]:
+    """Apply rule 2d."""
+    letters = [False, False, *(is_letter(code) for code in chars), False, False]
+    reads = [False, False, *(is_letter(code) or chr(code) in _DIGITS for code in chars), False, False]
     kinds = [_SIGN if _is_sign(code) else code for code in chars]
     # The two places before and after one, and itself.
     between = {
@@ -278,12 +276,7 @@ def _joined(chars: Sequence[int], unspaced: Sequence[Ranges], version: int) -> I
         for place, code in enumerate(chars)
         if letters[place + 1] and letters[place + 3] and ranges_hold(SYMBOLS, code)
     }
-    for place, code in enumerate(chars):
-        repeats = (
-            version == 2 and place > 1 and chars[place - 2] == chars[place - 1] == code and is_letter(code, version)
-        )
-        if not repeats and place not in dropped:
-            yield code
+    yield from (code for place, code in enumerate(chars) if place not in dropped)
 
 
 @functools.cache

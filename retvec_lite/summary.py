@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from retvec_lite.data.held_out import HeldOut
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
@@ -25,7 +25,7 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     """
     facts = model.training
     ngrams = f" with {model.ngrams.buckets:,} buckets of n-grams" if model.ngrams else ""
-    # Classifiers of earlier releases, and those that were not trained with `train`, tell less.
+    # Classifiers that were not trained with `train` tell less.
     folds, epochs = facts.get("folds", 0), facts.get("epochs")
     texts = f"{counted(facts['training_texts'], 'training text')}, " if "training_texts" in facts else ""
     if described := facts.get("described", {}).get("descriptions"):

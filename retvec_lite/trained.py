@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from retvec_lite.arguments import checked, takes
 from retvec_lite.data.dataset import READING, ReadingOptions, read_dataset
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
 from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check
+from retvec_lite.data.suspects import Check, HeldOut
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
 from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
@@ -36,8 +35,8 @@ PAGE_NAME: Final = "report.html"
 SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME, PAGE_NAME)
 """What `Trained.save` writes; the page right after a training only."""
 
-OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME, "training.json", "labels.txt")
-"""All that `force` may replace: earlier releases wrote more."""
+OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME)
+"""All that `force` may replace."""
 
 
 class Trained:

@@ -1,7 +1,6 @@
 """What a training means, in about ten sentences: whether to ship, why, and what to do next.
 
 They are made of the facts that a classifier keeps of its training, never of its texts, so that it says the same wherever it is loaded.
-Earlier releases wrote down less, and a classifier of theirs says less.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@ of SMS spam, Banking77 and the starter data, before, behind and between 200 word
 """
 
 import math
-import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from retvec_lite.condensing import condense
-from retvec_lite.contract import BLANK, MOST_DECOMPOSED, EncoderConfig, Floats, composed
+from retvec_lite.contract import BLANK, MOST_DECOMPOSED, EncoderConfig, Floats
 from retvec_lite.decision import Decision
 
 _ENDING: Final = frozenset(".!?")
@@ -32,7 +31,7 @@ Answers = Callable[[list[str]], Floats]
 
 
 def read_limit(config: EncoderConfig) -> int:
-    """Return how many code points of a text, condensed from version 3 of the contract on, a classifier reads at most.
+    """Return how many code points of a condensed text a classifier reads at most.
 
     Example:
         >>> from retvec_lite import EncoderConfig
@@ -40,8 +39,6 @@ def read_limit(config: EncoderConfig) -> int:
         >>> read_limit(EncoderConfig(max_chars=104))
         3328
     """
-    if config.contract_version == 1:
-        return config.max_chars
     return max(MOST_DECOMPOSED * config.max_chars, min(_MOST_WINDOWS * config.max_chars, _MOST_CHARS))
 
 
@@ -66,7 +63,7 @@ class Kept(str):
 
 
 def read_text(text: str, config: EncoderConfig) -> str:
-    """Return what is read of a text: condensed, or up to version 2 of the contract its start, composed (NFC); what is `Kept` as it is.
+    """Return what is read of a text: condensed; what is `Kept` as it is.
 
     Example:
         >>> from retvec_lite import EncoderConfig
@@ -74,17 +71,12 @@ def read_text(text: str, config: EncoderConfig) -> str:
         >>> read_text("<b>Hello</b>" + 1000 * ".", EncoderConfig())
         'Hello.'
     """
-    if isinstance(text, Kept):
-        return text
-    if config.contract_version == 1:
-        return composed(text, config.max_chars)
-    limit = read_limit(config)
-    return condense(text, limit) if config.contract_version > 2 else unicodedata.normalize("NFC", text[:limit])
+    return text if isinstance(text, Kept) else condense(text, read_limit(config))
 
 
-def decided_text(text: str, windows: Sequence[str], config: EncoderConfig) -> str:
-    """Return where a `Decision` looks for known letters: in the windows of a text; up to version 2, in its start as it was given."""
-    return "".join(windows) if config.contract_version > 2 else text[: read_limit(config)]
+def decided_text(text: str, config: EncoderConfig) -> str:
+    """Return where a `Decision` looks for known letters: in the windows of a text."""
+    return "".join(cut_windows(text, config))
 
 
 def cut_windows(text: str, config: EncoderConfig) -> list[str]:
@@ -119,9 +111,7 @@ def _window_end(text: str, most: int) -> int:
     return next(sentences, ends[0] if ends else length)
 
 
-def combine(
-    table: Floats, labels: Sequence[str], decision: Decision, config: EncoderConfig, windows: Sequence[str]
-) -> Floats:
+def combine(table: Floats, labels: Sequence[str], decision: Decision, windows: Sequence[str]) -> Floats:
     """Return the probabilities of a text, float32 `[classes]`, from those of its windows, float32 `[windows, classes]`.
 
     Windows count most that say what few texts say, those without a known letter not at all. Where a text may have several labels, it has
@@ -129,27 +119,23 @@ def combine(
 
     Example:
         >>> import numpy as np
-        >>> from retvec_lite import EncoderConfig
         >>> from retvec_lite.decision import Decision
         >>> from retvec_lite.windows import combine
         >>> table, windows = np.array([[0.8, 0.2], [0.1, 0.9]], np.float32), ["You won a prize.", "See you at noon."]
         >>> rare = Decision(shares=(0.1, 0.9))
-        >>> [round(float(combine(table, ["spam", "no"], of, EncoderConfig(), windows)[0]), 2) for of in (Decision(), rare)]
+        >>> [round(float(combine(table, ["spam", "no"], of, windows)[0]), 2) for of in (Decision(), rare)]
         [0.39, 0.76]
     """
     reads = np.array([decision.reads(window) for window in windows])
-    if config.contract_version > 2 and reads.any():
+    if reads.any():
         table = table[reads]
     if decision.multi_label:
         most: Floats = table.max(axis=0)
         return most
     columns = decision.columns(labels)
     known = np.maximum(table[:, columns].astype(np.float64), _TINY)
-    if config.contract_version > 2:
-        shares = np.array(decision.shares or [1 / len(labels)] * len(labels))[columns]
-        weights = np.exp(2 * (known * np.log(known / shares)).sum(axis=1))
-    else:
-        weights = known.max(axis=1) ** 4
+    shares = np.array(decision.shares or [1 / len(labels)] * len(labels))[columns]
+    weights = np.exp(2 * (known * np.log(known / shares)).sum(axis=1))
     mean: Floats = (weights @ table / weights.sum()).astype(np.float32)
     return mean
 

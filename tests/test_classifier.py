@@ -77,14 +77,6 @@ def test_a_long_text_is_answered_by_its_windows(classifier: rl.Classifier) -> No
     np.testing.assert_allclose(classifier.probabilities(["ab", text, "12"])[1], expected, atol=1e-6)
 
 
-def test_files_of_version_1_read_the_start_of_a_text(tmp_path: Path) -> None:
-    path = tmp_path / "old.tflite"
-    config = EncoderConfig(max_chars=MAX_CHARS, max_words=8, contract_version=1)
-    path.write_bytes(tiny_artifact(encoder=config.to_dict()))
-    old = rl.load(path)
-    np.testing.assert_allclose(old.probabilities("a" * MAX_CHARS + "777")[0], tiny_probabilities(""), atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "column",
     [
@@ -262,7 +254,7 @@ def test_only_some_labels_of_a_long_text(tmp_path: Path, chosen: list[str]) -> N
     table = np.array([tiny_probabilities(window)[columns] for window in windows], np.float32)
     table /= table.sum(axis=1, keepdims=True)
     assert len(windows) > 2 and np.ptp(table, axis=0).max() > 0.1, "windows that differ"
-    expected = combine(table, limited.labels, decision, limited.config, windows)
+    expected = combine(table, limited.labels, decision, windows)
     found = limited.probabilities([long, "12"])
     np.testing.assert_allclose(found[0], expected, atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)

@@ -116,7 +116,7 @@ def test_verify_compares_the_manifest(release: tuple[Path, str], tmp_path: Path)
     for old, new, told in (
         ('"bytes": ', '"bytes": 1', "is none of the files that manifest.json lists"),
         ('"sha256": "', '"sha256": "0', "is none of the files that manifest.json lists"),
-        ('"contract_version": 1', '"contract_version": 2', "contract version must be"),
+        ('"contract_version": 3', '"contract_version": 2', "The files follow version 2 of the contract"),
         ("{", "[", "not valid JSON"),
     ):
         whole = path.read_text("utf-8")

@@ -138,13 +138,13 @@ def test_who_cannot_choose_says_what_helps(folder: Path, tmp_path: Path) -> None
         )
 
 
-def test_folders_of_earlier_releases_choose_by_data(folder: Path) -> None:
+def test_a_classifier_without_a_table_of_rates_chooses_by_data(folder: Path) -> None:
     model = load_trained_model(folder / "trained")
     facts = {name: fact for name, fact in model.training.items() if name != "rates"}
-    earlier = rl.Classifier(dataclasses.replace(model, training=facts))
-    with pytest.raises(rl.RetvecLiteError, match=r"no table of rates: an earlier release trained it"):
-        earlier.with_threshold(keep=0.9)
-    assert earlier.with_threshold(keep=0.9, data=tiny_dataset(5)).decision.threshold is not None
+    untold = rl.Classifier(dataclasses.replace(model, training=facts))
+    with pytest.raises(rl.RetvecLiteError, match=r"no table of rates: it was trained without texts"):
+        untold.with_threshold(keep=0.9)
+    assert untold.with_threshold(keep=0.9, data=tiny_dataset(5)).decision.threshold is not None
 
 
 @pytest.mark.parametrize(

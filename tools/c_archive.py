@@ -1,4 +1,4 @@
-"""Write the C engine as an archive of two sources, for other projects, and the same two into the Go module.
+"""Write the C engine as an archive of two sources, for other projects, and the Go module with them.
 
 Run `python -m tools.c_archive [--out FOLDER]`.
 """
@@ -16,6 +16,7 @@ from retvec_lite.version import __version__
 ROOT: Final = Path(__file__).parents[1]
 HEADER: Final = "retvec_lite.h"
 NAME: Final = f"retvec-lite-c-{__version__}.zip"
+GO_NAME: Final = f"retvec-lite-go-{__version__}.zip"
 
 _INCLUDE: Final = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _DATE: Final = (2026, 1, 1, 0, 0, 0)
@@ -33,10 +34,6 @@ def source() -> str:
     return _INCLUDE.sub(inlined, (folder / "retvec_lite.c").read_text(encoding="utf-8"))
 
 
-GO: Final = ROOT / "bindings" / "go"
-"""A Go module has only what is in its folder and in git, so the engine as one file is there too."""
-
-
 def vendored() -> dict[str, str]:
     """Return the two sources of the engine by name."""
     return {"retvec_lite.c": source(), HEADER: (ROOT / "engine" / HEADER).read_text(encoding="utf-8")}
@@ -52,14 +49,16 @@ def rust_crate(folder: Path) -> Path:
     return folder
 
 
+def go_module() -> dict[str, str]:
+    """Return the files of the Go module by name: in a checkout, its two C files include the engine, here they are the engine."""
+    own = (*sorted((ROOT / "bindings" / "go").iterdir()), ROOT / "LICENSE")
+    return {path.name: path.read_text(encoding="utf-8") for path in own} | vendored()
+
+
 def write(folder: Path) -> Path:
     """Write the archive into a folder and return its path."""
-    files = {
-        **vendored(),
-        "Makefile": (ROOT / "engine" / "Makefile").read_text(encoding="utf-8"),
-        "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
-    }
-    return write_zip(folder / NAME, files)
+    own = (ROOT / "engine" / "Makefile", ROOT / "LICENSE")
+    return write_zip(folder / NAME, vendored() | {path.name: path.read_text(encoding="utf-8") for path in own})
 
 
 def write_zip(target: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -72,13 +71,12 @@ def write_zip(target: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def main() -> None:
-    """Write the archive of this version, and the Go module's copy."""
+    """Write both archives of this version."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder (dist)")
-    written = write(parser.parse_args().out)
-    print(f"{written}: {written.stat().st_size:,} bytes")
-    for name, text in vendored().items():
-        (GO / name).write_text(text, encoding="utf-8", newline="\n")
+    folder = parser.parse_args().out
+    for written in (write(folder), write_zip(folder / GO_NAME, go_module())):
+        print(f"{written}: {written.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

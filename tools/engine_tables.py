@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Final
 
 from retvec_lite.condensing import ENTITIES, INLINE
-from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATING, UNSPACED
+from retvec_lite.contract import MAX_CODE_POINT, SEPARATING, UNSPACED
 from retvec_lite.kinds import CODE_LETTERS, DIGITS, FROM_RIGHT, MARKS, OPTIONAL, PILED, SCRIPTS
 from retvec_lite.kinds import SIGNS as SHOWN_SIGNS
-from retvec_lite.letters import COMPATIBILITY, TWINS, compatibility_forms, faint_lookalikes, lookalikes
+from retvec_lite.letters import (
+    COMPATIBILITY,
+    NEWER_FORMS,
+    TWINS,
+    faint_lookalikes,
+    in_runs,
+    lookalikes,
+    usual_lookalikes,
+)
 from retvec_lite.meaning import factors
 from retvec_lite.ngrams import LETTER, LOWER_CASE_END, fold_table
 from retvec_lite.normal_form import (
@@ -25,15 +33,13 @@ from retvec_lite.normal_form import (
     UNKNOWN_LETTER,
     is_ignored,
     is_latin,
-    is_letter,
-    is_other_letter,
     ranges_hold,
 )
 
 HEADER: Final = Path(__file__).parents[1] / "engine" / "tables.h"
 
-FLAGS: Final = ("SEPARATOR", "IGNORED", "INVISIBLE", "FORM", "LATIN", "OTHER", "LETTER", "LIKE", "HAN", "KANA", "SEA")
-"""What the engine asks about a code point, from the lowest bit on: 11 bits, below the 21 of the code point itself."""
+FLAGS: Final = ("SEPARATOR", "IGNORED", "FORM", "LATIN", "OTHER", "LETTER", "LIKE", "HAN", "KANA", "SEA")
+"""What the engine asks about a code point, from the lowest bit on: 10 bits, below the 21 of the code point itself."""
 
 _PLAIN: Final = 0x4000
 """Added to the letters of the folding levels, so that they are above all differences and fit into 16 bits."""
@@ -55,9 +61,6 @@ _IDEOGRAPHS: Final = ((0xF900, 0xFAD9), (0x2F800, 0x2FA1D))
 
 _GAP: Final = 5
 """Code points without a letter that a run of letters goes on behind: another run would take as many bytes."""
-
-_OLD: Final = 2
-"""The version of the contract whose letters the flags tell; those of the next are in tables of their own."""
 
 _WIDTH: Final = 118
 
@@ -84,11 +87,13 @@ def header() -> str:
         *_forms(),
         "/* Letters and digits in runs: the first of each, where its letters start, and the letters; 0 is none. The Latin letters that others look",
         " * like (rule 2c), */",
-        *_runs_of("rvl_like", lookalikes(_OLD)),
-        "/* and what version 3 adds: letters and digits in runs, of forms (rule 2b), lookalikes and faint ones (rule 2c). */",
-        *_runs_of("rvl_newer_form", _without(compatibility_forms(3), compatibility_forms(_OLD))),
-        *_runs_of("rvl_newer_like", _without(lookalikes(3), lookalikes(_OLD))),
-        *_runs_of("rvl_faint", faint_lookalikes(3)),
+        *_runs_of("rvl_like", usual_lookalikes()),
+        "/* and what no flag tells: letters and digits in runs, of forms (rule 2b), lookalikes and faint ones (rule 2c). */",
+        *_runs_of("rvl_newer_form", in_runs(NEWER_FORMS)),
+        *_runs_of(
+            "rvl_newer_like", {code: letter for code, letter in lookalikes().items() if code not in usual_lookalikes()}
+        ),
+        *_runs_of("rvl_faint", faint_lookalikes()),
         _array("uint32_t", "rvl_newer_alphabets", itertools.chain(*NEWER_ALPHABETS)),
         "/* The first and last of each range of Hebrew and Arabic letters (rule 2c). */",
         _array("uint32_t", "rvl_right_to_left", itertools.chain(*RIGHT_TO_LEFT)),
@@ -149,16 +154,16 @@ def _string(name: str, words: Iterable[str]) -> str:
 
 
 def _flags(code: int) -> int:
-    """Return the flags of a code point."""
+    """Return the flags of a code point; letters of the tables that are called newer have none."""
+    is_like, of_alphabet = code in usual_lookalikes(), ranges_hold(ALPHABETS, code)
     facts = (
         code in SEPARATING,
         is_ignored(code),
-        code in INVISIBLE,
-        code in compatibility_forms(_OLD),
+        code in in_runs(COMPATIBILITY),
         is_latin(code),
-        is_other_letter(code, _OLD),
-        is_letter(code, _OLD),
-        code in lookalikes(_OLD),
+        not (is_latin(code) or is_like) and (of_alphabet or ranges_hold(OTHER_SCRIPTS, code)),
+        of_alphabet or is_like,
+        is_like,
         *(ranges_hold(ranges, code) for ranges in UNSPACED.values()),
     )
     return sum(1 << bit for bit, fact in enumerate(facts) if fact)
@@ -189,7 +194,7 @@ def _changes() -> list[tuple[int, int]]:
     spans = (IGNORED, ALPHABETS, OTHER_SCRIPTS, *UNSPACED.values())
     edges = {0, *(edge for ranges in spans for first, last in ranges for edge in (first, last + 1))}
     # LATIN matters inside ALPHABETS only; single code points have an edge before and behind them.
-    single = (*SEPARATING, *INVISIBLE, *compatibility_forms(_OLD), *lookalikes(_OLD))
+    single = (*SEPARATING, *in_runs(COMPATIBILITY), *usual_lookalikes())
     edges |= {place for code in single for place in (code, code + 1)}
     edges |= {code for code in range(1, 0x10000) if is_latin(code) != is_latin(code - 1)}
     found: list[tuple[int, int]] = []
@@ -214,10 +219,6 @@ def _forms() -> list[str]:
         _array("uint8_t", "rvl_form_targets", map(letters.index, targets)),
         _array("uint16_t", "rvl_form_letters", map(ord, letters)),
     ]
-
-
-def _without(letters: Mapping[int, int], others: Mapping[int, int]) -> dict[int, int]:
-    return {code: letter for code, letter in letters.items() if code not in others}
 
 
 def _runs_of(name: str, letters: Mapping[int, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Compile the engine for six platforms into one archive, for C#, Dart and all that loads shared libraries.
+"""Compile the engine for six platforms into one archive, for C# and all that loads shared libraries.
 
 Run `python -m tools.native_archive [--out FOLDER]`; it needs `pip install ziglang`. The folders are those of NuGet packages.
 """

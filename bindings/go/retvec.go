@@ -4,7 +4,7 @@
 //	...
 //	label := classifier.Predict("my pakcage never arived").Label
 //
-// It needs cgo and a C compiler; retvec_lite.c beside it is the whole engine.
+// It needs cgo and a C compiler; retvec_lite.c is the engine.
 package retvec
 
 /*

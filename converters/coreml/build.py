@@ -91,8 +91,7 @@ def _linear_logits(characters: Characters, classifier: TrainedModel) -> Var:
     letters = None if classifier.meaning is None else find_letters(characters)
     said = None
     if classifier.ngrams is not None:
-        version = classifier.encoder.contract_version
-        ngrams = find_ngrams(characters, classifier.ngrams, version, letters and letters.chars)
+        ngrams = find_ngrams(characters, classifier.ngrams, letters and letters.chars)
         said = ngram_logits(ngrams, classifier.weights)
     if letters is None:
         return said

@@ -1,4 +1,4 @@
-"""The encoder as a Core ML graph: rules 1 to 6 of version 2 of the contract, from code points to bits.
+"""The encoder as a Core ML graph: rules 1 to 6 of the contract, from code points to bits.
 
 It computes the same as `model/encoder_graph.py` and `model/normal_form_graph.py` in another way:
 
@@ -58,24 +58,18 @@ class Characters(NamedTuple):
 
 
 def check_encoder(config: EncoderConfig) -> None:
-    """Raise RetvecLiteError for texts of more than `MAX_CHARS` code points, and for version 1 of the contract."""
+    """Raise RetvecLiteError for texts of more than `MAX_CHARS` code points."""
     if config.max_chars > MAX_CHARS:
         raise RetvecLiteError(
             f"Core ML takes at most {MAX_CHARS} code points a text, this classifier {config.max_chars}. Train it with fewer."
-        )
-    if config.contract_version == 1:
-        raise RetvecLiteError(
-            "Core ML takes no classifier of version 1 of the contract any more: train it again with `retvec-lite train`."
         )
 
 
 def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
     """Bring one text, int32 `[1, config.max_chars]`, into its normal form: rules 1 to 3. Any int32 value is allowed."""
-    table = character_table(config.contract_version, config.letters_only)
+    table = character_table(config.letters_only)
     length = config.max_chars
-    kind = _kinds(codepoints, table, length)
-    if config.contract_version > 2:
-        kind = _with_flags(kind, codepoints, table, length)
+    kind = _with_flags(_kinds(codepoints, table, length), codepoints, table, length)
     if config.letters_only:
         kind = _without_technical(kind, table, length)
     own = mb.sub(x=mb.cast(x=codepoints, dtype="fp32"), y=_look_up(table.target, kind), name="own_number")
@@ -83,7 +77,7 @@ def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
     keeps = _keeps(group, table, length)
     text = mb.add(x=_look_up(table.base, kind), y=mb.mul(x=own, y=keeps), name="read_text")
     text = _compacted(text, _look_up(table.kept, group), length)
-    text = _joined(text, length, drops_repeats=config.contract_version == 2)
+    text = _joined(text, length)
     classes = mb.floor(x=mb.mul(x=text, y=_float(1 / CLASS)))
     codes = mb.sub(x=text, y=mb.mul(x=classes, y=_float(CLASS)))
     return Characters(mb.cast(x=codes, dtype="int32", name="codes"), mb.cast(x=classes, dtype="int32", name="classes"))
@@ -161,8 +155,8 @@ def _keeps(group: Var, table: CharacterTable, length: int) -> Var:
     return mb.cast(x=mb.less(x=replaced, y=_float(0.5)), dtype="fp32", name="keeps")
 
 
-def _joined(text: Var, length: int, drops_repeats: bool) -> Var:
-    """Apply rule 2d, and in version 2 rule 2e, and give letters, digits, signs and symbols the class 1."""
+def _joined(text: Var, length: int) -> Var:
+    """Apply rule 2d, and give letters, digits, signs and symbols the class 1."""
     whole, text = text, mb.minimum(x=text, y=_float(SIGN * CLASS), name="signs_as_one")
     letter = mb.less(x=text, y=_float(0), name="is_letter")
     like_two_before = mb.equal(x=text, y=_shifted(text, -2, length))
@@ -188,10 +182,6 @@ def _joined(text: Var, length: int, drops_repeats: bool) -> Var:
     joins = mb.mul(x=between, y=mb.cast(x=is_separator, dtype="fp32"), name="joins")
     decorates = mb.mul(x=mb.cast(x=symbol, dtype="fp32"), y=by_letters, name="decorates")
     dropped = mb.maximum(x=joins, y=decorates, name="dropped")
-    if drops_repeats:
-        like_before = mb.logical_and(x=like_two_before, y=mb.equal(x=text, y=_shifted(text, -1, length)))
-        repeats = mb.cast(x=mb.logical_and(x=letter, y=like_before), dtype="fp32")
-        dropped = mb.add(x=dropped, y=repeats, name="dropped_with_repeats")
     raised = whole
     for is_class, number in ((letters, -1), (digit, DIGIT), (sign, SIGN)):
         raised = mb.add(x=raised, y=mb.mul(x=is_class, y=_float((1 - number) * CLASS)))

@@ -52,10 +52,10 @@ class Ngrams(NamedTuple):
     present: Var
 
 
-def find_ngrams(characters: Characters, config: NgramConfig, contract_version: int, plain: Var = None) -> Ngrams:
+def find_ngrams(characters: Characters, config: NgramConfig, plain: Var = None) -> Ngrams:
     """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
 
-    From version 3 of the contract on, n-grams with an unknown letter are left out.
+    N-grams with an unknown letter are left out.
     `plain` are the characters folded to plain letters, where they are known, float32 `[1, max_chars]`.
     There is a place for each length and each of the `max_chars + 1` characters and marks that an n-gram may begin with.
     """
@@ -64,9 +64,7 @@ def find_ngrams(characters: Characters, config: NgramConfig, contract_version: i
     chars = plain if plain is not None and config.plain_letters else _folded(characters, config.plain_letters)
     marked = mb.concat(values=[front, chars, behind], axis=1, name="marked_chars")
     is_char = mb.minimum(x=marked, y=_float(1), name="is_char")
-    is_known = None
-    if contract_version > 2:
-        is_known = mb.cast(x=mb.not_equal(x=marked, y=_float(UNKNOWN_LETTER)), dtype="fp32", name="is_known")
+    is_known = mb.cast(x=mb.not_equal(x=marked, y=_float(UNKNOWN_LETTER)), dtype="fp32", name="is_known")
 
     def shifted(values: Var, places: int) -> Var:
         return mb.slice_by_index(x=values, begin=[0, places], end=[1, places + starts])

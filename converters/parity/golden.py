@@ -39,8 +39,7 @@ def golden_bytes(
     rejects texts, `labels` has its answers, null for none of the labels, except where the tolerance leaves them open. Where texts
     may have several labels, an answer is a list in the order of the labels.
 
-    `long` has texts that an app reads in windows, with the names of the cases that are their windows; it is absent under version 1
-    of the contract.
+    `long` has texts that an app reads in windows, with the names of the cases that are their windows.
 
     Args:
         config: the contract.
@@ -65,9 +64,7 @@ def golden_bytes(
     texts = [texts[row] for row in rows]
     expected = {key: (table[rows], tolerance) for key, (table, tolerance) in expected.items()}
     cases = []
-    read = [
-        None if text.text is None else decided_text(text.text, cut_windows(text.text, config), config) for text in texts
-    ]
+    read = [None if text.text is None else decided_text(text.text, config) for text in texts]
     for text, answers in zip(texts, _answers(read, expected, labels, kept), strict=True):
         slots = contract.words(text.codepoints, config)
         case = {
@@ -78,9 +75,7 @@ def golden_bytes(
             **answers,
         }
         cases.append(json.dumps(case, separators=(",", ":")))
-    parts = {"cases": cases}
-    if long := long_texts(config):
-        parts["long"] = _long_cases(config, long, texts, expected, labels, kept)
+    parts = {"cases": cases, "long": _long_cases(config, long_texts(config), texts, expected, labels, kept)}
     lists = (f',\n "{key}": [\n' + ",\n".join(lines) + "\n ]" for key, lines in parts.items())
     return (json.dumps(head, indent=1, ensure_ascii=False)[:-2] + "".join(lists) + "\n}\n").encode()
 
@@ -102,7 +97,7 @@ def _long_cases(
         key: (
             np.stack(
                 [
-                    combine(table[[rows[name] for name in own]], labels, known, config, found)
+                    combine(table[[rows[name] for name in own]], labels, known, found)
                     for own, found in zip(windows, cut, strict=True)
                 ]
             ),
@@ -110,7 +105,7 @@ def _long_cases(
         )
         for key, (table, tolerance) in expected.items()
     }
-    read = [decided_text(text, found, config) for text, found in zip(long.values(), cut, strict=True)]
+    read = ["".join(found) for found in cut]
     answers = _answers(read, joined, labels, decision)
     return [
         json.dumps({"name": name, "text": text, "windows": own, **found}, separators=(",", ":"))

@@ -128,7 +128,7 @@ _NORMAL_TEXTS: Final[Mapping[str, str]] = {
     "symbols between letters": "fr🔥ee m⭐o⭐n⭐ey 5⭐5 a🇩🇪b fr\u2800ee m\U0001d159oney a🔥b-c🔥d e😀😀f 漢🔥字",
     "letters repeated": "soooo looool ааа ΑΑΑA 1000 !!! かかか ggg.g.g.g xxx\u200bx Ｆ．ｒ．е．\u0336е ＣＡＡＡＳＨ",
 }
-"""Texts for what version 2 of the contract adds."""
+"""Texts for the normal form."""
 
 _CONDENSED_TEXTS: Final[Mapping[str, str]] = {
     "padding": "... !!!!!! 😀🎉😀🎉 - - - - - .-.-.-.- now"
@@ -173,7 +173,7 @@ _CONDENSED_TEXTS: Final[Mapping[str, str]] = {
     "letters for any letter": "Where is mд моnჩზ δюᒥe ʭ aʭb",
     "regional indicators, Braille, upside down": "🇫🇷🇪🇪 🇩🇪 🇼 🇮 🇳 🇳 🇴 🇼 Viva🇮🇹 ⠋⠗⠑⠑ ɥǝʎ ❶⓿🯱🄂 ⠿⠿",
 }
-"""Texts for what version 3 of the contract adds, which apps condense."""
+"""Texts that apps condense."""
 
 _VALUES: Final[Mapping[str, tuple[int, ...]]] = {
     "unpaired surrogates": (0x61, 0xD800, 0x62, 0x20, 0xDBFF, 0xDC00, 0x20, 0xDFFF, 0xD83D, 0xDE00, 0x63),
@@ -209,30 +209,23 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     """Return the golden texts of a config, always the same in the same order, with distinct names."""
     length = config.word_length
     texts = dict(_bit_texts(config)) | dict(_TEXTS) | dict(_character_texts(config))
-    if config.contract_version > 1:
-        texts |= _NORMAL_TEXTS
-    if config.contract_version > 2:
-        texts |= _CONDENSED_TEXTS
+    texts |= {**_NORMAL_TEXTS, **_CONDENSED_TEXTS}
     for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
         texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
     texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
     texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
     texts |= dict(_limit_texts(config))
-    if config.contract_version > 1:
-        # An app reads what is longer in windows, which are texts of their own.
-        fits = {name: len(unicodedata.normalize("NFC", text)) <= config.max_chars for name, text in texts.items()}
-        texts = {
-            name: text if fits[name] else contract.composed(text, config.max_chars) for name, text in texts.items()
-        }
-        texts |= {name: window for window, name in golden_windows(config).items()}
+    # An app reads what is longer in windows, which are texts of their own.
+    fits = {name: len(unicodedata.normalize("NFC", text)) <= config.max_chars for name, text in texts.items()}
+    texts = {name: text if fits[name] else contract.composed(text, config.max_chars) for name, text in texts.items()}
+    texts |= {name: window for window, name in golden_windows(config).items()}
     rows = [_golden(name, text, config) for name, text in texts.items()]
-    if config.contract_version > 2:
-        condensed = {f"{name}, condensed": text for name, text in texts.items() if read_text(text, config) != text}
-        rows += [
-            GoldenText(name, text, contract.codepoints(read_text(text, config), config.max_chars))
-            for name, text in condensed.items()
-            if len(read_text(text, config)) <= config.max_chars
-        ]
+    condensed = {f"{name}, condensed": text for name, text in texts.items() if read_text(text, config) != text}
+    rows += [
+        GoldenText(name, text, contract.codepoints(read_text(text, config), config.max_chars))
+        for name, text in condensed.items()
+        if len(read_text(text, config)) <= config.max_chars
+    ]
     for name, values in {**_VALUES, **dict(_limit_values(config))}.items():
         row = np.zeros(config.max_chars, np.int32)
         row[: len(values)] = values[: config.max_chars]
@@ -243,22 +236,20 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
 def _golden(name: str, text: str, config: EncoderConfig) -> GoldenText:
     """Return a golden text of the code points of a text, whether or not an app passes them as they are."""
     composed = contract.composed(text, config.max_chars)
-    is_read = config.contract_version < 3 or read_text(text, config) == composed
+    is_read = read_text(text, config) == composed
     return GoldenText(name, text if is_read else None, contract.codepoints(composed, config.max_chars))
 
 
 def is_reachable(text: GoldenText, config: EncoderConfig) -> bool:
     """Return whether an app that gets a text, or only its code points, passes these code points to the model."""
-    if text.text is not None or config.contract_version < 3:
+    if text.text is not None:
         return True
     given = "".join(map(chr, contract.sanitized(np.trim_zeros(text.codepoints, "b").tolist())))
     return read_text(given, config) == given
 
 
 def long_texts(config: EncoderConfig) -> dict[str, str]:
-    """Return name -> text of what apps read in windows; each window is a golden text. None under version 1."""
-    if config.contract_version == 1:
-        return {}
+    """Return name -> text of what apps read in windows; each window is a golden text."""
     size = config.max_chars
     greeting = "Hello there, I hope that you and your family are doing well. "
     return {
@@ -290,12 +281,11 @@ def edge_sample(config: EncoderConfig) -> Sample:
     """
     ranges = [(code, code) for code in (*SEPARATORS, *INVISIBLE)] + [(0xD800, 0xDFFF), (0, MAX_CODE_POINT)]
     ranges += [found for script in UNSPACED.values() for found in script]
-    if config.contract_version > 1:
-        alphabet = alphabets(config.contract_version)
-        ranges += [REGIONAL, *IGNORED, *alphabet, *OTHER_SCRIPTS]
-        # A graph tells each letter of the alphabets by a byte of its own.
-        letters = (code for first, last in alphabet for code in range(first, last + 1))
-        ranges += [(code, code) for code in (*letters, *_replaced(config))]
+    ranges += [REGIONAL, *IGNORED, *alphabets(), *OTHER_SCRIPTS]
+    # A graph tells each letter of the alphabets by a byte of its own.
+    letters = (code for first, last in alphabets() for code in range(first, last + 1))
+    # Rules 2b and 2c may replace these by a letter of their own.
+    ranges += [(code, code) for code in (*letters, *{*compatibility_forms(), *lookalikes(), *faint_lookalikes()})]
     edges = sorted({code for low, high in ranges for code in (low - 1, low, high, high + 1)})
     # Three of a kind tell all cutting rules apart; with their neighbours they need at most five slots.
     together = max(1, min(config.max_words // 5, config.max_chars // 6))
@@ -307,27 +297,19 @@ def edge_sample(config: EncoderConfig) -> Sample:
         row[: len(values)] = values[: config.max_chars]
         names.append(f"around {', '.join(f'U+{code & 0xFFFFFFFF:04X}' for code in part)}")
         rows.append(row)
-    if config.contract_version > 1:
-        for name, text in (*_mixed_words(config.max_chars), *_kept_lookalikes(config)):
-            names.append(name)
-            rows.append(contract.codepoints(text, config.max_chars))
+    for name, text in (*_mixed_words(config.max_chars), *_kept_lookalikes(config)):
+        names.append(name)
+        rows.append(contract.codepoints(text, config.max_chars))
     return Sample.of(names, rows, config)
-
-
-def _replaced(config: EncoderConfig) -> set[int]:
-    """Return the code points that rules 2b and 2c may replace by a letter of their own."""
-    version = config.contract_version
-    return {*compatibility_forms(version), *lookalikes(version), *faint_lookalikes(version)}
 
 
 def _kept_lookalikes(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts with every lookalike in a word of another script, where it stays as it is, and of lookalikes alone."""
-    version = config.contract_version
-    like = sorted({*lookalikes(version), *faint_lookalikes(version)})
+    like = sorted({*lookalikes(), *faint_lookalikes()})
     # Few in a text: a wrong letter among many words changes too little.
     for name, part in _parts("lookalikes that stay", like, max(1, min(6, config.max_words, config.max_chars // 3))):
         yield name, " ".join(f"ж{chr(code)}" for code in part)
-    for name, part in _parts("lookalikes alone", sorted(lookalikes(version)), min(6, config.max_chars)):
+    for name, part in _parts("lookalikes alone", sorted(lookalikes()), min(6, config.max_chars)):
         yield name, "".join(map(chr, part))
 
 
@@ -345,10 +327,8 @@ def _bit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts whose words set every bit at every position to 0 and to 1, with as many words in a text as fit."""
     length = min(config.word_length, config.max_chars)
     pools = [*_BY_HIGHEST_BIT, _BIT_17_IN_WORDS, _EVEN]
-    if config.contract_version > 1:
-        forms = compatibility_forms(config.contract_version)
-        pools = [tuple(code for code in pool if code not in forms) for pool in pools]
-        pools[_GREEK] = tuple(map(ord, "λφΩψδ"))  # like no Latin letter
+    pools = [tuple(code for code in pool if code not in compatibility_forms()) for pool in pools]
+    pools[_GREEK] = tuple(map(ord, "λφΩψδ"))  # like no Latin letter
     words = [
         "".join(chr(pool[(place + turn) % len(pool)]) for place in range(length)) for turn, pool in enumerate(pools)
     ]
@@ -375,11 +355,10 @@ def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
 def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     """Yield texts that just fit into a signature for short texts, and texts that just do not: by slots and by code points."""
     # The normal form joins letters that are set apart, but no digits.
-    words = ascii_lowercase if config.contract_version == 1 else digits
     for signature in short_signatures(config):
         slots, chars = signature.max_words, signature.max_chars
         for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
-            yield f"{signature.name}: {limit}", " ".join(words[index % len(words)] for index in range(count))
+            yield f"{signature.name}: {limit}", " ".join(digits[index % len(digits)] for index in range(count))
             yield f"{signature.name}: {limit}, Han", "".join(chr(0x4E00 + 7 * index) for index in range(count))
         for count, limit in ((chars, "as many code points as it takes"), (chars + 1, "one code point more")):
             yield f"{signature.name}: {limit}", ("abcdefghijklmnop " * chars)[: count - 1] + "z"

@@ -30,7 +30,6 @@ from retvec_lite.normal_form import (
 )
 
 _ENCODER: Final = EncoderConfig()
-_VERSION: Final = _ENCODER.contract_version
 _SPACE: Final = " "
 
 
@@ -50,13 +49,13 @@ def _form(code: int) -> str:
     """Apply rules 2a and 2b to one code point."""
     if is_ignored(code):
         return ""
-    return _SPACE if code in SEPARATING else chr(compatibility_forms(_VERSION).get(code, code))
+    return _SPACE if code in SEPARATING else chr(compatibility_forms().get(code, code))
 
 
 def _folded(code: int) -> str:
     """Fold a code point with plain letters; what is no letter then ends a word."""
     folded = 0 if code in SEPARATING else folded_letters(True).get(code, code)
-    is_of_word = is_letter(folded, _VERSION) or is_latin(folded) or is_other_letter(folded, _VERSION)
+    is_of_word = is_letter(folded) or is_latin(folded) or is_other_letter(folded)
     return chr(folded) if is_of_word else _SPACE
 
 
@@ -74,7 +73,7 @@ def _pattern(ranges: Ranges, more: str = "") -> str:
 @functools.cache
 def _letters() -> str:
     """Return the letters of rule 2d, for a character class."""
-    return _pattern(alphabets(_VERSION), "".join(map(chr, lookalikes(_VERSION))))
+    return _pattern(alphabets(), "".join(map(chr, lookalikes())))
 
 
 @functools.cache
@@ -129,7 +128,7 @@ def _needs_reference(text: str) -> bool:
     if text.isascii() or not _disguises().search(text):
         return False
     # Rule 2c leaves texts of other scripts alone.
-    return sum(weight_of(ord(char), _VERSION) for char in _foreign().findall(text)) >= 0
+    return sum(weight_of(ord(char)) for char in _foreign().findall(text)) >= 0
 
 
 def unspaced_letters(text: str) -> int:

@@ -6,9 +6,6 @@ import { Memory } from "./memory.js";
 import { type Artifact, artifactOf } from "./retvec_file.js";
 import { type Character, charactersOf, firstCharacters, MOST_GIVEN, pointsOf, type Text, windowsOf } from "./text.js";
 
-/** A composed character has at most so many code points in decomposed form. */
-const MOST_DECOMPOSED = 4;
-
 /** The label of a text, null if it belongs to none, and the probability of the most probable label. */
 export interface Prediction {
   readonly label: string | null;
@@ -45,8 +42,6 @@ export class Classifier {
   private readonly heap: Heap;
   private readonly engine: number;
   private readonly taught: Memory;
-  /** Whether the file takes composed texts (NFC): from version 3 of the contract on, the engine composes. */
-  private readonly isComposed: boolean;
 
   /** @internal */
   constructor(exports: Exports, file: Uint8Array, name: string, words: number) {
@@ -64,7 +59,6 @@ export class Classifier {
     const count = wasm.rvl_labels(this.engine) >>> 0;
     const labels = Array.from({ length: count }, (_, label) => heap.string(wasm.rvl_label(this.engine, label)));
     this.artifact = artifactOf(name, file, labels);
-    this.isComposed = this.artifact.contractVersion < 3;
     this.taught = new Memory(heap, this.engine, labels);
   }
 
@@ -98,7 +92,7 @@ export class Classifier {
     return this.artifact.encoder.max_words;
   }
 
-  /** Number of code points that are read of a text at most: of what condensing leaves, from version 3 of the contract on. */
+  /** Number of code points that are read of a text at most, of what condensing leaves. */
   get readLimit(): number {
     return this.heap.wasm.rvl_read_limit(this.engine) >>> 0;
   }
@@ -151,7 +145,7 @@ export class Classifier {
     void this.heap.wasm;
     checkString("explain", text);
     const place = placeOf(this.labels, label);
-    const read = charactersOf(this.beginning(text, this.readLimit), this.isComposed);
+    const read = charactersOf(firstCharacters(text, this.readLimit));
     const points = read.map(({ point }) => point);
     const [codes, count, result] = this.heap.place(points, 16 * points.length);
     const found = this.heap.wasm.rvl_explain(this.engine, codes, count, place, result, count);
@@ -219,9 +213,7 @@ export class Classifier {
   private points(call: string, text: unknown): readonly number[] {
     void this.heap.wasm;
     checkText(call, text);
-    if (typeof text !== "string") return text.slice(0, MOST_GIVEN);
-    const given = this.beginning(text, MOST_GIVEN);
-    return pointsOf(this.isComposed ? given.normalize("NFC") : given);
+    return typeof text === "string" ? pointsOf(firstCharacters(text, MOST_GIVEN)) : text.slice(0, MOST_GIVEN);
   }
 
   /** Return the windows of what is read of a text. */
@@ -257,12 +249,5 @@ export class Classifier {
     });
     const taught = this.taught.speaker();
     return answers.map((answer, at) => (at === 0 && taught !== undefined ? { ...answer, taught } : answer));
-  }
-
-  /** Return as much of a text as is read, or looked at. */
-  private beginning(text: string, most: number): string {
-    const { contractVersion } = this.artifact;
-    const decomposed = this.readLimit * (contractVersion === 1 ? MOST_DECOMPOSED : 1);
-    return firstCharacters(text, this.isComposed ? decomposed : most);
   }
 }

@@ -36,10 +36,8 @@ export class OnnxClassifier {
     private readonly heap: Heap,
   ) {
     this.labels = facts.labels;
-    this.rules = heap.take(12);
-    [CONTRACT_VERSION, 0, facts.encoder.max_chars].forEach((rule, at) =>
-      heap.view().setUint32(this.rules + 4 * at, rule, true),
-    );
+    this.rules = heap.take(8);
+    [0, facts.encoder.max_chars].forEach((rule, at) => heap.view().setUint32(this.rules + 4 * at, rule, true));
     this.characters = new Set(facts.decision?.characters);
   }
 

@@ -28,7 +28,6 @@ export interface Artifact {
   /** Size of the file in bytes. */
   readonly size: number;
   readonly labels: readonly string[];
-  readonly contractVersion: number;
   readonly encoder: EncoderConfig;
   /** When a text belongs to none of the labels; undefined: never. */
   readonly decision: Decision | undefined;
@@ -84,7 +83,6 @@ export function artifactOf(name: string, file: Uint8Array, labels: readonly stri
     name,
     size: file.length,
     labels,
-    contractVersion: setting(CONTRACT_VERSION),
     encoder: encoder as EncoderConfig,
     decision: (decision ?? undefined) as Decision | undefined,
     metadata,

@@ -8,9 +8,6 @@ const SEPARATOR = /^[\0\p{White_Space}]$/u;
 /** What ends a sentence. */
 const ENDING = /^[.!?]$/;
 
-/** What becomes one character in composed form: marks, and vowels and finals of Hangul, join what stands before them. */
-const COMPOSING = /[^][\p{M}\u1160-\u11ff]*/gu;
-
 /** Return bytes as text, each one as a character: what is ASCII in them can be compared. */
 export function latin1Of(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes);
@@ -48,13 +45,13 @@ export interface Character {
   readonly end: number;
 }
 
-/** Return what is read of a text, as it is or composed (NFC). */
-export function charactersOf(text: string, composed: boolean): Character[] {
+/** Return the code points of a text, with their places. */
+export function charactersOf(text: string): Character[] {
   let end = 0;
-  return (text.match(composed ? COMPOSING : /[^]/gu) ?? []).flatMap((piece) => {
+  return (text.match(/[^]/gu) ?? []).map((piece) => {
     const start = end;
     end += piece.length;
-    return pointsOf(composed ? piece.normalize("NFC") : piece).map((point) => ({ point, start, end }));
+    return { point: piece.codePointAt(0) as number, start, end };
   });
 }
 

@@ -18,7 +18,7 @@ type Bytes = Uint8Array | ArrayBuffer;
 
 const FORMAT = "retvec-lite-manifest";
 const MANIFEST_VERSION = 1;
-/** The newest version of the contract that this package reads. */
+/** The version of the contract that this package reads. */
 const CONTRACT_VERSION = 3;
 const LARGEST_VERSION = 2 ** 31 - 1;
 const KEYS = /^[0-9a-f]{64}( [0-9a-f]{64})*$/;
@@ -129,7 +129,7 @@ function read(
   if (found.manifest_version !== MANIFEST_VERSION) unreadable("it is of another version; update retvec-lite");
   const { contract_version: contract, name = null, version = null } = found;
   // Before the rest, which a newer contract may have changed.
-  if (isWhole(contract) && (contract < 1 || contract > CONTRACT_VERSION)) {
+  if (isWhole(contract) && contract !== CONTRACT_VERSION) {
     refuse("CONTRACT", `The files follow version ${contract} of the contract. Update retvec-lite first`);
   }
   const isRight =

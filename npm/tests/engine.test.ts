@@ -166,8 +166,8 @@ describe.skipIf(!DIST).each(["pool", "several", "ngrams"])("%s", (head) => {
   });
 });
 
-describe.skipIf(!DIST).each(["pool", "several", "ngrams", "first", "second"])("spans of %s", (head) => {
-  it("are parts of the text as it was given, in every version of the contract", async () => {
+describe.skipIf(!DIST).each(["pool", "several", "ngrams"])("spans of %s", (head) => {
+  it("are parts of the text as it was given", async () => {
     const read = (name: string): Buffer => readFileSync(join(DIST as string, head, name));
     const classifier = await load(read("classifier-int8.retvec"), { engine: wasm });
     const cases = JSON.parse(read("spans.json").toString()) as [text: string, parts: string[]][];

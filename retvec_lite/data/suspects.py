@@ -5,9 +5,10 @@ in confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068);
 probable. `python -m benchmarks.run wrong_labels` measures both.
 """
 
+import functools
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.arguments import checked
+from retvec_lite.contract import Floats
 from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.labels import join_labels, label_table
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
@@ -176,6 +177,32 @@ def _shown(title: str, found: Sequence[Suspect]) -> list[Table]:
 
 def _of(found: Sequence[object]) -> str:
     return f" ({_SHOWN} of {len(found):,})" if len(found) > _SHOWN else ""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Texts, and what parts of the classifier that had not learned from them answered.
+
+    Attributes:
+        dataset: the texts as they were given, with their labels. Cross-validated, these are all training texts, in their order.
+        rows: row of each text in the training data, counted from 0; empty where the texts are from elsewhere.
+        labels: in the order of the columns.
+        probabilities: float32 `[texts, labels]`, by the share of mistyped words; 0.0 is the texts as they were given.
+        disguised: the same where the texts are disguised, or have an ending; None where the training disguised none.
+        warnings: sentences about what is odd in the data.
+    """
+
+    dataset: Dataset
+    rows: tuple[int, ...]
+    labels: tuple[str, ...]
+    probabilities: Mapping[float, Floats]
+    disguised: Floats | None = None
+    warnings: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def check(self) -> Check:
+        """What the answers say about the labels, computed once: a training and its page both tell it."""
+        return check_answers(self)
 
 
 def check_answers(found: HeldOut) -> Check:

@@ -118,12 +118,12 @@ class CharacterTable(NamedTuple):
 
 
 @functools.cache
-def character_table(version: int, letters_only: bool = False) -> CharacterTable:
+def character_table(letters_only: bool = False) -> CharacterTable:
     """Build the table; the scripts of `UNSPACED` have the classes from 2 on. With `letters_only` everything else separates."""
     size = MAX_CODE_POINT + 1
-    alphabet, other, latin = (_flags(ranges, size) for ranges in (alphabets(version), OTHER_SCRIPTS, LATIN))
+    alphabet, other, latin = (_flags(ranges, size) for ranges in (alphabets(), OTHER_SCRIPTS, LATIN))
     like = np.zeros(size, bool)
-    like[list(lookalikes(version))] = True
+    like[list(lookalikes())] = True
     latin &= alphabet
     classes = np.ones(size, np.float32)
     for place, ranges in enumerate(UNSPACED.values(), start=2):
@@ -139,16 +139,15 @@ def character_table(version: int, letters_only: bool = False) -> CharacterTable:
     weight[alphabet & ~_flags(RIGHT_TO_LEFT, size)] = FOREIGN_LETTER
     weight[latin] = LATIN_LETTER
     weight[like] = LIKE_LATIN
-    if version > 2:
-        weight[[code for code in lookalikes(version) if is_rare(code)]] = RARE_LETTER
+    weight[[code for code in lookalikes() if is_rare(code)]] = RARE_LETTER
     for kind in np.unique(weight):
-        balance[weight == kind] = weight_of(int(np.argmax(weight == kind)), version)
+        balance[weight == kind] = weight_of(int(np.argmax(weight == kind)))
     parts[weight == 0] = 1
     kept[:] = 1
     if letters_only:
         ends[(classes > 1) & (classes < DIGIT)] = 1
         technical[[ord(sign) for sign in TECHNICAL]] = 1
-    forms = compatibility_forms(version)
+    forms = compatibility_forms()
     facts[list(forms)] = facts[list(forms.values())]
     for source, form in forms.items():
         # Signs keep a distance, which most of them share, because there are too many for a target each.
@@ -156,7 +155,7 @@ def character_table(version: int, letters_only: bool = False) -> CharacterTable:
         base[source] += form - source if is_sign else form
         replaced[source] = NEVER if is_sign else ALWAYS
     foreign = dict.fromkeys(np.flatnonzero(weight == FOREIGN_LETTER).tolist(), UNKNOWN_LETTER)
-    for source, latin_letter in (foreign | faint_lookalikes(version) | lookalikes(version)).items():
+    for source, latin_letter in (foreign | faint_lookalikes() | lookalikes()).items():
         base[source] += latin_letter
         target[source] = latin_letter
         replaced[source] = 0

@@ -15,23 +15,17 @@ In the normal form, sums over words and texts mix weights of very different size
 heavier kind of letter always outweighs all lighter ones (see `character_table`).
 """
 
-import functools
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import tensorflow as tf
 
 from retvec_lite.contract import (
     BITS,
-    INVISIBLE,
     MAX_CODE_POINT,
     PIECES,
-    REPLACEMENT,
-    SEPARATING,
-    UNSPACED,
     EncoderConfig,
     Piece,
 )
@@ -103,16 +97,14 @@ _VETO: Final = 2.0**72
 """Make up for the largest weight of a word of lookalikes, and outweigh all letters of a text."""
 
 
-def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Bring texts, int32 `[batch, config.max_chars]` of any values, into their normal form.
+def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
+    """Bring texts, int32 `[batch, config.max_chars]` of any values, into their normal form: rules 1 to 3 of the contract.
 
     Returns:
         `class * CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
     """
-    table = character_table(config.contract_version, config.letters_only)
-    kind = _kinds(codepoints, table)
-    if config.contract_version > 2:
-        kind = _with_flags(kind, codepoints, table)
+    table = character_table(config.letters_only)
+    kind = _with_flags(_kinds(codepoints, table), codepoints, table)
     if config.letters_only:
         kind = _without_technical(kind, table)
     own = to_float(codepoints) - tf.gather(table.target, kind)
@@ -120,7 +112,7 @@ def normal_text(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
     text = tf.gather(table.base, kind) + own * _keeps(group, table)
     # Dropped characters are zero already, so they add nothing to the character that takes their place.
     text = scatter_in_rows(tf.cumsum(tf.gather(table.kept, group), axis=1, exclusive=True), text)
-    return _joined(text, drops_repeats=config.contract_version == 2)
+    return _joined(text)
 
 
 def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
@@ -171,8 +163,8 @@ def _keeps(group: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     return tf.nn.relu(1.0 - tf.nn.relu(of_word + ((tf.nn.relu(votes) + mixed) * _PURE + veto)))
 
 
-def _joined(text: tf.Tensor, drops_repeats: bool) -> tf.Tensor:
-    """Apply rule 2d, and in version 2 rule 2e, and give letters, digits, signs and symbols the class 1.
+def _joined(text: tf.Tensor) -> tf.Tensor:
+    """Apply rule 2d, and give letters, digits, signs and symbols the class 1.
 
     Separators between single letters are found with convolutions, each of which saves several shifts.
     """
@@ -197,9 +189,6 @@ def _joined(text: tf.Tensor, drops_repeats: bool) -> tf.Tensor:
     joins = tf.nn.relu(between - tf.math.squared_difference(other, separator))
     decorates = tf.nn.relu(symbol + beside - 2.0)
     kept = 1.0 - tf.maximum(joins, decorates)
-    if drops_repeats:
-        other_before = tf.math.squared_difference(row, padded[:, :, 1:-1])
-        kept -= tf.nn.relu(letter - other_before - other_two_before)
     raised = letter * (2.0 * CLASS) - digit * ((DIGIT - 1.0) * CLASS) - sign * ((SIGN - 1.0) * CLASS)
     found = tf.reshape((whole + raised) * kept, [-1, length])
     return scatter_in_rows(tf.cumsum(to_int(tf.reshape(kept, [-1, length])), axis=1, exclusive=True), found)
@@ -216,28 +205,11 @@ def _sum_around(values: tf.Tensor, factors: Sequence[int]) -> tf.Tensor:
     return tf.nn.conv2d(values, kernel, strides=1, padding="SAME")
 
 
-_INVISIBLE, _SEPARATOR, _SPACED = range(3)
-"""The classes in the table; then one for each unspaced script. After the lookup, 1 is subtracted, so that
-separators are 0 and spaced text is 1."""
-
-_PAGE: Final = 256
-"""Code points per page of the table."""
-
 _CLASS: Final = float(2**BITS)
 """Code point and class are packed into one number, `class * _CLASS + code point`; separators are 0."""
 
 _STEEP: Final = 1024.0
 """Factor that lifts values of at least 1/128 to above 1, where a minimum with 1 cuts them."""
-
-
-class _ClassTable(NamedTuple):
-    """A two-stage table: `classes[pages[code // 256 + 1] * 256 + code % 256]`, for codes from -1 to 0x110000.
-
-    Values that are not Unicode scalar values fill whole pages, whose entry in `pages` is 0. Their class is that of U+FFFD.
-    """
-
-    pages: npt.NDArray[np.uint8]
-    classes: npt.NDArray[np.uint8]
 
 
 def cut_words(text: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
@@ -302,34 +274,6 @@ def characters(text: tf.Tensor) -> tf.Tensor:
     return text - tf.floor(text * (1.0 / _CLASS)) * _CLASS
 
 
-def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
-    """Apply rules 1 to 3 of the contract.
-
-    Args:
-        codepoints: int32 `[batch, config.max_chars]`; any int32 value is allowed.
-        config: the parameters of the contract.
-
-    Returns:
-        `class * _CLASS + code point`, 0 for separators and padding: float32 `[batch, max_chars]`.
-    """
-    if config.contract_version > 1:
-        return normal_text(codepoints, config)
-    table = _class_table()
-    # Shift by one page, so that negative values lie on page 0.
-    shifted = tf.minimum(tf.maximum(to_float(codepoints), -1.0), MAX_CODE_POINT + 1.0) + _PAGE
-    page = tf.floor(shifted * (1.0 / _PAGE))
-    class_page = to_float(tf.gather(table.pages, to_int(page)))
-    classes = to_float(tf.gather(table.classes, to_int((class_page - page) * _PAGE + shifted)))
-    invalid = tf.nn.relu(1.0 - class_page)
-    chars = shifted - _PAGE
-    chars += invalid * (REPLACEMENT - chars)
-    word_classes = tf.nn.relu(classes - _SEPARATOR)
-    text = chars * tf.minimum(word_classes, 1.0) + word_classes * _CLASS
-    # Dropped characters are zero already, so they add nothing to the character that takes their place.
-    kept = to_int(tf.minimum(classes, 1.0))
-    return scatter_in_rows(tf.cumsum(kept, axis=1, exclusive=True), text)
-
-
 def _starts_piece(classes: tf.Tensor, rules: Sequence[Piece]) -> tf.Tensor:
     """Apply rules 4 and 5: mark where pieces start.
 
@@ -381,21 +325,3 @@ def _is_class(classes: tf.Tensor, key: int, last: int) -> tf.Tensor:
     if key == 1:
         return tf.nn.relu(2.0 - classes)
     return tf.nn.relu(1.0 - tf.abs(classes - float(key)))
-
-
-@functools.cache
-def _class_table() -> _ClassTable:
-    classes = np.full(MAX_CODE_POINT + 1, _SPACED, np.uint8)
-    classes[[*SEPARATING]] = _SEPARATOR
-    classes[list(INVISIBLE)] = _INVISIBLE
-    for place, ranges in enumerate(UNSPACED.values(), start=1):
-        for first, last in ranges:
-            classes[first : last + 1] = _SPACED + place
-    pages = classes.reshape(-1, _PAGE)
-    valid = np.ones(len(pages), bool)
-    valid[0xD800 // _PAGE : 0xE000 // _PAGE] = False
-    distinct, numbers = np.unique(pages[valid], axis=0, return_inverse=True)
-    table = np.zeros(len(pages) + 2, np.uint8)
-    table[1:-1][valid] = numbers.reshape(-1) + 1
-    replaced = np.full((1, _PAGE), classes[REPLACEMENT])
-    return _ClassTable(table, np.concatenate([replaced, distinct]).reshape(-1))

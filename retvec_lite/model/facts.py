@@ -89,7 +89,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "epochs": either(COUNT, NOTHING),
     "estimated_bytes": mapped(COUNT),
     "factors": mapped(number(0)),
-    "fine_tuned_embedding": FLAG,
     "folds": COUNT,
     "largest_label": either(SHARE, NOTHING),
     "learning_curve": either(listed(_POINT), NOTHING),

@@ -89,7 +89,7 @@ def describe_sizes(sizes: Mapping[str, int]) -> str:
         >>> describe_sizes({"float32": 3_612_000, "int8": 953_000, "int4": 801_000})
         'A .tflite will take about 3,612 kB as float32, 953 kB as int8, 801 kB as int4.'
     """
-    # A saved classifier has them sorted by name, and those of earlier releases more recipes.
+    # A saved classifier has them sorted by name.
     found = (f"{sizes[recipe] / 1000:,.0f} kB as {recipe}" for recipe in RECIPE_BITS if recipe in sizes)
     return f"A .tflite will take about {', '.join(found)}."
 

@@ -46,13 +46,12 @@ class Ngrams(NamedTuple):
     present: tf.Tensor
 
 
-def find_ngrams(text: tf.Tensor, config: NgramConfig, contract_version: int, plain: tf.Tensor | None = None) -> Ngrams:
-    """Hash the n-grams of texts.
+def find_ngrams(text: tf.Tensor, config: NgramConfig, plain: tf.Tensor | None = None) -> Ngrams:
+    """Hash the n-grams of texts; those with an unknown letter are left out.
 
     Args:
         text: float32 `[batch, max_chars]`, from `encoder_graph.sanitize`.
         config: which n-grams.
-        contract_version: from version 3 on, n-grams with an unknown letter are left out.
         plain: the characters of the texts folded to plain letters, where they are known.
 
     Returns:
@@ -65,7 +64,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig, contract_version: int, pla
     marked = tf.pad(chars, [[0, 0], [1, config.longest]])
     starts = text.shape[1] + 1
     is_char = tf.minimum(marked, 1.0)
-    is_known = tf.minimum(tf.abs(marked - UNKNOWN_LETTER), 1.0) if contract_version > 2 else None
+    is_known = tf.minimum(tf.abs(marked - UNKNOWN_LETTER), 1.0)
     code: tf.Tensor | float = 1.0
     inner: tf.Tensor | float = 1.0
     known: tf.Tensor | float = 1.0
@@ -75,8 +74,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig, contract_version: int, pla
         code = modulo(code * float(FACTOR) + marked[:, last], PRIME)
         if length > 2:
             inner = inner * is_char[:, length - 2 : length - 2 + starts]
-        if is_known is not None:
-            known = known * is_known[:, last]
+        known = known * is_known[:, last]
         if length < config.shortest:
             continue
         hashes.append(code)
@@ -86,7 +84,7 @@ def find_ngrams(text: tf.Tensor, config: NgramConfig, contract_version: int, pla
             found = tf.maximum(is_char[:, :starts], is_char[:, 1 : 1 + starts])
         else:
             found = inner
-        present.append(found if is_known is None else found * known)
+        present.append(found * known)
     codes = tf.concat(hashes, axis=1)
     return Ngrams(codes if config.codebooks else modulo(codes, config.buckets), tf.concat(present, axis=1))
 

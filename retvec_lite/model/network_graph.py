@@ -124,8 +124,7 @@ def _linear_logits(
     letters = None if classifier.meaning is None else find_letters(text)
     if classifier.ngrams is not None:
         plain = None if letters is None else letters.chars
-        version = classifier.encoder.contract_version
-        said = ngram_logits(find_ngrams(text, classifier.ngrams, version, plain), weights)
+        said = ngram_logits(find_ngrams(text, classifier.ngrams, plain), weights)
     if letters is None:
         return said, None
     meaning = find_meaning(letters, weights)

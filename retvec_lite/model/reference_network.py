@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, words
+from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, codepoint_rows, words
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import (
@@ -23,7 +23,6 @@ from retvec_lite.model.heads import (
     RnnHead,
 )
 from retvec_lite.ngrams import NgramConfig, ngram_logits
-from retvec_lite.runtime.interpreters import codepoint_rows
 
 if TYPE_CHECKING:
     from retvec_lite.model.weight_files import TrainedModel

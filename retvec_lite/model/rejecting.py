@@ -34,7 +34,7 @@ def read_threshold(rates: Sequence[Rate], keep: float | None, false_alarms: floa
         )
     if not rates:
         raise RetvecLiteError(
-            "This classifier has no table of rates: an earlier release trained it, it was trained without texts, or its unknown label was chosen "
+            "This classifier has no table of rates: it was trained without texts, or its unknown label was chosen "
             "afterwards. Train it again, or choose by labelled texts, with_threshold(keep=0.95, data=...)."
         )
     alarms = [rate.false_alarms for rate in rates if rate.false_alarms is not None]

@@ -231,18 +231,17 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         raise _exported(path)
     weights, metadata = read_safetensors(file)
     description = _description(file, metadata)
-    # Files of 0.1.0 have no checksum.
-    if metadata.get("sha256", "") not in ("", _checksum(metadata.get("classifier", ""), weights)):
+    check_format(file, description, CLASSIFIER_FORMAT, CLASSIFIER_VERSION)
+    if metadata.get("sha256") != _checksum(metadata["classifier"], weights):
         raise RetvecLiteError(
             f"{file} was changed since it was written (wrong SHA-256). Copy it again, or train again."
         )
-    check_format(file, description, CLASSIFIER_FORMAT, CLASSIFIER_VERSION)
     for part, kind in _PARTS.items():
         if not isinstance(description.get(part), kind):
             raise RetvecLiteError(f"{file}: the description has no valid {part}.")
     try:
         encoder, head = EncoderConfig.from_dict(description["encoder"]), head_from_dict(description["head"])
-        found = description.get("ngrams")  # none in files of earlier releases
+        found = description.get("ngrams")
         ngrams = None if found is None else NgramConfig.from_dict(found)
         table = description.get("meaning")
         meaning = None if table is None else MeaningConfig.from_dict(table)
@@ -315,10 +314,6 @@ def _check_model(file: Path, model: TrainedModel) -> None:
             raise RetvecLiteError(
                 f"{file}: the encoder writes {encoder.word_length} characters per word, but the embedding reads {rows // BITS}."
             )
-    if "characters/kernel" in model.weights:
-        raise RetvecLiteError(
-            f"{file} has character features, which this release no longer reads. Train it again with `retvec-lite train`."
-        )
     expected = dict(model.head.shapes(inputs, len(labels), encoder.max_words))
     if model.ngrams is not None:
         expected |= ngram_shapes(model.ngrams, len(labels))

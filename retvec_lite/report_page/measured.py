@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from retvec_lite.data.calibration import Bools, Rejection
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Confusion, Evaluation
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.report_page.charts import Chart, bar, counts, matrix, shares
 from retvec_lite.report_page.elements import Content, element, named, section, table
 from retvec_lite.terminal import counted

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element
 
 from retvec_lite.data.calibration import measure_rejection
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check
+from retvec_lite.data.suspects import Check, HeldOut
 from retvec_lite.report_page import measured
 from retvec_lite.report_page.doubts import doubtful
 from retvec_lite.report_page.elements import cut, element, markup
 from retvec_lite.verdict import verdict
-from retvec_lite.windows import cut_windows, decided_text
+from retvec_lite.windows import decided_text
 
 if TYPE_CHECKING:
     from retvec_lite.model.weight_files import TrainedModel
@@ -48,7 +47,7 @@ def training_page(
         thresholds = zip(held_out.labels, decision.thresholds, strict=True)
         last = "threshold", {label: f"{value:.2f}" for label, value in thresholds}
     else:
-        texts = [decided_text(text, cut_windows(text, model.encoder), model.encoder) for text in held_out.dataset.texts]
+        texts = [decided_text(text, model.encoder) for text in held_out.dataset.texts]
         expected = [None if label == decision.unknown_label else label for label in labels]
         rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
         last = "answered", measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))

@@ -25,7 +25,7 @@ from retvec_lite.kinds import MARKS
 from retvec_lite.normal_form import IGNORED, ranges_hold
 from retvec_lite.runtime.memory import Answer, Memory
 from retvec_lite.runtime.pool import Runs, WorkPool, answered
-from retvec_lite.windows import answer_in_windows, combine, cut_windows, decided_text, mean_embedding
+from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_embedding
 
 _SPACED: Final = "spaced"
 _JOINING: Final = "joining"
@@ -348,7 +348,6 @@ class Runner:
         if isinstance(part, Exception):
             raise part
         cut = [cut_windows(text, self._config) for text in part]
-        decided = [decided_text(text, windows, self._config) for text, windows in zip(part, cut, strict=True)]
         tables = []
         with self._engines.borrow() as engine:
             if method != "embeddings":
@@ -356,7 +355,7 @@ class Runner:
                     answer_in_windows(
                         lambda windows: self._limited(self._require_probabilities(engine.probabilities(windows))),
                         cut,
-                        lambda table, windows: combine(table, self._labels, self._decision, self._config, windows),
+                        lambda table, windows: combine(table, self._labels, self._decision, windows),
                     )
                 )
             if method != "probabilities":
@@ -367,7 +366,7 @@ class Runner:
                         lambda table, _: mean_embedding(table),
                     )
                 )
-        return decided, np.hstack(tables) if len(tables) > 1 else tables[0]
+        return ["".join(windows) for windows in cut], np.hstack(tables) if len(tables) > 1 else tables[0]
 
     def _require_probabilities(self, rows: Floats) -> Floats:
         """Return what the classifier computed, float32 `[texts, classes]`.

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from retvec_lite.contract import CONTRACT_VERSIONS, EncoderConfig
+from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.data.labels import check_labels
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
 from retvec_lite.data.sources import refuse_address
@@ -22,7 +22,6 @@ from retvec_lite.errors import RetvecLiteError, did_you_mean, install, reason, s
 from retvec_lite.foreign import require_size
 from retvec_lite.json_text import (
     COUNT,
-    FLAG,
     NOTHING,
     SHARE,
     TEXT,
@@ -65,10 +64,8 @@ READY: Final = ("assistant", "emotion", "sentiment", "spam", "support", "topics"
 _MODELS: Final = "retvec_lite_models"
 
 _KINDS: Final[Mapping[str, Kind]] = {
-    "character_filters": COUNT,
     "created_by": TEXT,
     "embedding": TEXT,
-    "fine_tuned": FLAG,
     "head": TEXT,
     "languages": listed(TEXT),
     "name": TEXT,
@@ -78,7 +75,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "trained": structured({"data": TEXT, "day": TEXT, "texts": COUNT, "seed": COUNT, "accuracy": SHARE}),
     "version": COUNT,
 }
-"""What the metadata of a file are, beside labels and settings. Files of earlier releases have fewer."""
+"""What the metadata of a file are, beside labels and settings."""
 
 _MEMBER_LIMIT: Final = 4 << 20
 """Largest unpacked size of a member of the zip tail in bytes: enough for 10,000 long labels, and no zip bomb."""
@@ -140,18 +137,15 @@ def classify_signatures(signatures: tuple[Signature, ...]) -> tuple[Signature, .
 
 
 def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple[Signature, ...]:
-    """Return the signatures that a file's metadata lists; `classify` alone for files of earlier releases, which list none.
+    """Return the signatures that a file's metadata lists.
 
     Raises:
         RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
     """
-    entries = metadata.get(SIGNATURES_KEY)
-    full = full_signature(config)
-    if entries is None:
-        return (full,)
+    entries: Any = metadata.get(SIGNATURES_KEY)
     try:
         found = tuple(_signature(fields) for fields in entries)
-        if full not in found or len({signature.name for signature in found}) != len(found):
+        if full_signature(config) not in found or len({signature.name for signature in found}) != len(found):
             raise ValueError("no full signature, or two of one name")
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise RetvecLiteError(
@@ -215,7 +209,7 @@ class Artifact:
 
     @property
     def decision(self) -> Decision:
-        """When a text belongs to none of the labels; files of earlier releases never say so."""
+        """When a text belongs to none of the labels."""
         return Decision.from_dict(self.metadata.get("decision"))
 
 
@@ -314,7 +308,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         ) from error
     # Check the version first: a newer contract may have changed everything else.
     version, fields = metadata.get("contract_version"), metadata.get("encoder")
-    if version not in CONTRACT_VERSIONS or not isinstance(fields, dict):
+    if version != CONTRACT_VERSION or not isinstance(fields, dict):
         fields = {"contract_version": version}
     try:
         config = EncoderConfig.from_dict(fields)
@@ -323,10 +317,6 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
             raise RetvecLiteError(f"{both} must list the same labels. Export the model again.")
         check_labels(labels)
         check_fields(metadata, _KINDS)
-        if metadata.get("character_filters"):
-            raise RetvecLiteError(
-                "it has character features, which this release no longer reads. Train it again with `retvec-lite train`, and export it."
-            )
         read_signatures(metadata, config)
         Decision.from_dict(metadata.get("decision")).check_labels(labels)
         ngrams = NgramConfig.from_dict(metadata["ngrams"]) if metadata.get("ngrams") is not None else None

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import Floats, Ints, codepoint_rows
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.runtime.artifact import (
     CLASSIFY,
@@ -103,19 +103,6 @@ def _silenced() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nothing)
-
-
-def codepoint_rows(texts: Sequence[str], max_chars: int) -> Ints:
-    """Return the code points of windows as a model takes them, cut or zero-padded: int32 `[texts, max_chars]`.
-
-    The one fast implementation, for inference and training; `contract.codepoints` is its reference. Unpaired
-    surrogates pass through: all other cleaning happens inside the model.
-    """
-    rows = np.zeros((len(texts), max_chars), np.int32)
-    for index, text in enumerate(texts):
-        codes = np.frombuffer(text[:max_chars].encode("utf-32-le", "surrogatepass"), "<i4")
-        rows[index, : codes.size] = codes
-    return rows
 
 
 class Engine:

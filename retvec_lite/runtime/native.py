@@ -50,7 +50,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
 class _Rules(ctypes.Structure):
     """How texts are read without a file: `rvl_rules`."""
 
-    _fields_ = tuple((name, ctypes.c_uint32) for name in ("contract", "letters_only", "max_chars"))
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("letters_only", "max_chars"))
 
 
 @functools.cache
@@ -159,7 +159,7 @@ def normal_forms(texts: Sequence[str], config: EncoderConfig) -> tuple[npt.NDArr
         np.empty(longest, np.uint16),
     )
     load_library(library_path()).rvl_read(
-        ctypes.byref(_Rules(config.contract_version, config.letters_only, config.max_chars)),
+        ctypes.byref(_Rules(config.letters_only, config.max_chars)),
         _encoded("".join(texts)),
         ends[1:].ctypes.data,
         len(texts),

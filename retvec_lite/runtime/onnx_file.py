@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import Floats, codepoint_rows
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.foreign import read_whole
 
@@ -88,8 +88,6 @@ class OnnxEngine:
         if not is_installed():
             raise RetvecLiteError(f"Nothing here runs {SUFFIX} files: pip install {RUNTIME}")
         import onnxruntime
-
-        from retvec_lite.runtime.interpreters import codepoint_rows  # which reads files with this module
 
         self._path, (max_chars, labels) = path, shape
         self._rows = functools.partial(codepoint_rows, max_chars=max_chars)

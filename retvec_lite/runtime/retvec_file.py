@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import BITS, PIECES, EncoderConfig
+from retvec_lite.contract import BITS, CONTRACT_VERSION, PIECES, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
@@ -259,7 +259,7 @@ def part_sizes(data: bytes) -> dict[str, int]:
 def settings_of(config: EncoderConfig) -> dict[str, int]:
     """Return the settings of a contract, by their names in `SETTINGS`."""
     found = {
-        "contract_version": config.contract_version,
+        "contract_version": CONTRACT_VERSION,
         "max_chars": config.max_chars,
         "max_words": config.max_words,
         "word_length": config.word_length,
@@ -290,12 +290,12 @@ def decision_settings(decision: Decision, labels: Sequence[str]) -> dict[str, in
     }
 
 
-def decision_numbers(decision: Decision, config: EncoderConfig) -> dict[str, bytes]:
-    """Return the sections of a decision's numbers, float64, by their names in `SECTIONS`; only files of version 3 of the contract have shares."""
+def decision_numbers(decision: Decision) -> dict[str, bytes]:
+    """Return the sections of a decision's numbers, float64, by their names in `SECTIONS`."""
     lists = {
         "numbers": (decision.threshold or 0.0, decision.unknown_power),
         "thresholds": decision.thresholds or (),
-        "shares": (decision.shares or ()) if config.contract_version > 2 else (),
+        "shares": decision.shares or (),
     }
     return {name: struct.pack(f"<{len(found)}d", *found) for name, found in lists.items() if found}
 
@@ -337,7 +337,7 @@ def disagreement(
     for name, value in told.items():
         if found[name] != value:
             return name
-    numbers = decision_numbers(decision, config)
+    numbers = decision_numbers(decision)
     for name in ("numbers", "thresholds", "shares"):
         if sections.get(name, b"") != numbers.get(name, b""):
             return name

@@ -144,7 +144,7 @@ class TrainingData:
     @functools.cached_property
     def characters(self) -> str:
         """The letters, digits and signs of these texts, as a `Decision` knows them."""
-        return known_characters(self.spelled, self.config.contract_version)
+        return known_characters(self.spelled)
 
     @functools.cached_property
     def label_shares(self) -> tuple[float, ...] | None:

@@ -338,11 +338,7 @@ def _fit(
 def _decision(model: TrainedModel, labels: tuple[str, ...], counts: Ints, new: Dataset) -> Decision:
     """Return the decision, by how many texts each label has: thresholds lie as far from chance to certainty as before; new labels get a usual one."""
     old = model.decision
-    characters = (
-        "".join(sorted({*old.characters, *known_characters(new.texts, model.encoder.contract_version)}))
-        if old.characters
-        else ""
-    )
+    characters = "".join(sorted({*old.characters, *known_characters(new.texts)})) if old.characters else ""
     if old.thresholds is not None:
         usual = float(np.mean(old.thresholds))
         by_label = dict(zip(model.labels, old.thresholds, strict=True))

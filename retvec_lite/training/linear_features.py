@@ -121,7 +121,7 @@ def count_ngrams(reader: TextReader, groups: Sequence[Sequence[str]], ngrams: Ng
     """Return how often each bucket occurs in each text that was read, for each group; all share their n-grams."""
     found = [reader.runs_of(group) for group in groups]
     distinct, columns = np.unique(np.concatenate([each.items for each in found]), return_inverse=True)
-    shared = _ngrams_in(reader.runs[distinct], ngrams, reader.config.contract_version)
+    shared = _ngrams_in(reader.runs[distinct], ngrams)
     ends = np.cumsum([len(each.items) for each in found])
     parts = np.split(columns.astype(np.int32), ends[:-1])
     return [
@@ -135,7 +135,7 @@ def _counts(columns: Ints, counts: Places, width: int) -> Matrix:
     return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(counts), width))
 
 
-def _ngrams_in(runs: Ragged, config: NgramConfig, contract_version: int) -> Matrix:
+def _ngrams_in(runs: Ragged, config: NgramConfig) -> Matrix:
     """Return how often each bucket occurs in runs, float32 CSR `[runs, buckets]`: `retvec_lite.ngrams` for all runs at once."""
     # Each run with a mark, 0, on both sides. From each place on, `left` characters and marks follow, to the next unknown letter.
     marked = Ragged(np.zeros(len(runs.items) + 2 * len(runs.counts), np.int32), runs.counts + 2)
@@ -143,10 +143,9 @@ def _ngrams_in(runs: Ragged, config: NgramConfig, contract_version: int) -> Matr
     is_mark[marked.starts] = is_mark[marked.starts + runs.counts + 1] = True
     marked.items[~is_mark] = fold(runs.items, config.plain_letters)
     left, rows = np.repeat(marked.counts, marked.counts) - marked.slots, marked.rows.astype(np.int32)
-    if contract_version > 2:
-        unknown = np.flatnonzero(marked.items == UNKNOWN_LETTER)
-        behind = np.append(unknown, len(left) + config.longest)
-        left = np.minimum(left, behind[np.searchsorted(unknown, np.arange(len(left)))] - np.arange(len(left)))
+    unknown = np.flatnonzero(marked.items == UNKNOWN_LETTER)
+    behind = np.append(unknown, len(left) + config.longest)
+    left = np.minimum(left, behind[np.searchsorted(unknown, np.arange(len(left)))] - np.arange(len(left)))
     starts, hashes = np.arange(len(left), dtype=np.int32), np.ones(len(left), np.int32)
     found = []
     for length in range(1, config.longest + 1):

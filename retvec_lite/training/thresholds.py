@@ -21,7 +21,7 @@ from retvec_lite.data.rates import Rate, choose_threshold, lean, lowered, measur
 from retvec_lite.data.scores import Evaluation, score, score_sets
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
-from retvec_lite.windows import cut_windows, decided_text
+from retvec_lite.windows import decided_text
 
 _USUAL: Final = 0.2
 """Largest share of mistyped words in the held-out texts that choose the threshold of one label."""
@@ -242,8 +242,7 @@ def _expected(data: TrainingData, decision: Decision) -> list[str | None]:
 
 def _read(rate: float, data: TrainingData) -> list[str]:
     """Return the held-out texts as the decision sees them."""
-    config = data.config
-    return [decided_text(text, cut_windows(text, config), config) for text in data.held_out_texts[rate]]
+    return [decided_text(text, data.config) for text in data.held_out_texts[rate]]
 
 
 class Thresholds(NamedTuple):

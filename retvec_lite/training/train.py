@@ -31,10 +31,10 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, undivided
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.splits import split_rows
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead

@@ -21,7 +21,7 @@ public final class RetvecClassifier: @unchecked Sendable {  // whatever changes,
     public let labels: [String]
     /// What the file says of itself, in JSON: its name and version, how it was trained, what it scored; empty for a file without.
     public let metadata: String
-    /// How many code points of a text are read; of what condensing leaves of it, from version 3 of the contract on. Long texts are read in windows.
+    /// How many code points of a text are read, of what condensing leaves of it. Long texts are read in windows.
     public let readLimit: Int
     /// The length of the vectors from `embed`; 0 for a file that reads n-grams alone.
     public let embeddingSize: Int

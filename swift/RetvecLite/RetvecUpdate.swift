@@ -50,8 +50,8 @@ public struct RetvecUpdate: Sendable {
     /// How many bytes each file has, by its name: download no more.
     public var files: [String: Int] { Dictionary(listed.map { ($0.file, $0.bytes) }, uniquingKeysWith: { first, _ in first }) }
 
-    /// The newest version of the contract that this package reads.
-    private static let newestContract = 3
+    /// The version of the contract that this package reads.
+    private static let ownContract = 3
 
     /// Public keys for which anybody can sign, such as one of zeros: retvec_lite/signing.py says which.
     private static let lowOrder =
@@ -140,7 +140,7 @@ public struct RetvecUpdate: Sendable {
         }
         guard kind.format == "retvec-lite-manifest" else { throw unreadable("its format is not retvec-lite-manifest") }
         guard kind.manifestVersion == 1 else { throw unreadable("it is of another version; update retvec-lite") }
-        guard (1...newestContract).contains(kind.contractVersion) else {
+        guard kind.contractVersion == ownContract else {
             throw RetvecError(code: "UPDATE_CONTRACT", "The files follow version \(kind.contractVersion) of the contract. Update retvec-lite first.")
         }
         do {

@@ -13,8 +13,8 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
     /// The labels, in the order of the probabilities.
     public let labels: [String]
     private let decision: Decision?
-    /// How common each label is, nil up to contract version 2.
-    private let shares: [String: Double]?
+    /// How common each label is.
+    private let shares: [String: Double]
     private let windows: Windows
 
     /// How many code points the model takes at once; a longer text is read in windows that end at words.
@@ -44,16 +44,16 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
         else {
             throw RetvecError(code: "RVL_NOT_RETVEC", "\(url.lastPathComponent) was not exported by retvec-lite.")
         }
-        guard (1...3).contains(version) else {
-            throw RetvecError(code: "RVL_VERSION", "The model follows contract version \(version), this class 1 to 3. Use both from one release.")
+        guard version == 3 else {
+            throw RetvecError(code: "RVL_VERSION", "The model follows contract version \(version), this class 3. Use both from one release.")
         }
         shape = input.shape
-        windows = Windows(maxChars: input.shape.reduce(1) { $0 * $1.intValue }, contractVersion: version)
+        windows = Windows(maxChars: input.shape.reduce(1) { $0 * $1.intValue })
         let labels: [String]
         let decision: Decision?
         do {
             labels = try JSONDecoder().decode([String].self, from: Data((metadata["labels"] ?? "").utf8))
-            // Packages of earlier releases have none; `null` is none as well.
+            // Some packages have none; `null` is none as well.
             let said = metadata["decision"].flatMap { $0 == "null" ? nil : $0 }
             decision = try said.map { try JSONDecoder().decode(Decision.self, from: Data($0.utf8)) }
         } catch {
@@ -65,7 +65,7 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
         }
         self.labels = labels
         self.decision = decision
-        self.shares = version > 2 ? Dictionary(zip(labels, shares), uniquingKeysWith: { first, _ in first }) : nil
+        self.shares = Dictionary(zip(labels, shares), uniquingKeysWith: { first, _ in first })
     }
 
     /// Returns the label of a text and its probability. The label is nil for a text that belongs to none of them.
@@ -106,12 +106,12 @@ public final class TextClassifier: @unchecked Sendable {  // the model is asked 
         let found = try counted(windows.cut(read)).map { try probabilities(ofWindow: $0) }
         let combined = Windows.combine(
             found, unknown: decision?.unknownLabel, several: decision?.thresholds != nil, shares: shares)
-        return (combined, decision?.reads(windows.decided(text, read)) ?? true)
+        return (combined, decision?.reads(read) ?? true)
     }
 
-    /// Returns the windows that count: from contract version 3 on those with a known letter, all if none has one.
+    /// Returns the windows that count: those with a known letter, all if none has one.
     private func counted(_ all: [ArraySlice<Unicode.Scalar>]) -> [ArraySlice<Unicode.Scalar>] {
-        guard windows.contractVersion > 2, let decision else { return all }
+        guard let decision else { return all }
         let known = all.filter { decision.reads($0) }
         return known.isEmpty ? all : known
     }

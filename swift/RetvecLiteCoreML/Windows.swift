@@ -6,37 +6,24 @@ import Foundation
 struct Windows {
     /// How many code points the model takes at once.
     let maxChars: Int
-    /// The contract version of the model; under version 1, only the start of a text is read.
-    let contractVersion: Int
 
     /// A composed character has at most so many code points in decomposed form.
     private static let mostDecomposed = 4
 
     /// How many code points of a text are read at most.
-    var limit: Int {
-        contractVersion == 1 ? maxChars : max(Self.mostDecomposed * maxChars, min(32 * maxChars, 16_384))
-    }
+    var limit: Int { max(Self.mostDecomposed * maxChars, min(32 * maxChars, 16_384)) }
 
-    /// Returns what is read of a text: condensed, or up to contract version 2 its start, composed (NFC).
+    /// Returns what is read of a text, condensed.
     func read(_ text: String) -> [Unicode.Scalar] {
-        if contractVersion > 2 {
-            var codes = [UInt32](repeating: 0, count: limit)
-            let count = crl_condense_utf8(text, text.utf8.count, &codes, limit)
-            return codes.prefix(count).compactMap { Unicode.Scalar($0) }
-        }
-        let given = text.unicodeScalars.prefix(max(limit, Self.mostDecomposed * maxChars))
-        return Array(String(String.UnicodeScalarView(given)).precomposedStringWithCanonicalMapping.unicodeScalars)
-    }
-
-    /// Returns where known letters are looked for: in what is read, up to contract version 2 in the start of the text as it is given.
-    func decided(_ text: String, _ read: [Unicode.Scalar]) -> [Unicode.Scalar] {
-        contractVersion > 2 ? read : Array(text.unicodeScalars.prefix(limit))
+        var codes = [UInt32](repeating: 0, count: limit)
+        let count = crl_condense_utf8(text, text.utf8.count, &codes, limit)
+        return codes.prefix(count).compactMap { Unicode.Scalar($0) }
     }
 
     /// Returns the code points of each window of what is read; one for a text that fits.
     func cut(_ read: [Unicode.Scalar]) -> [ArraySlice<Unicode.Scalar>] {
         var rest = read[...]
-        if contractVersion == 1 || rest.count <= maxChars { return [rest.prefix(maxChars)] }
+        if rest.count <= maxChars { return [rest] }
         while let last = rest.last, isSeparator(last) { rest.removeLast() }
         var windows: [ArraySlice<Unicode.Scalar>] = []
         repeat {
@@ -60,10 +47,9 @@ struct Windows {
     }
 
     /// Returns the probabilities of a text from those of its windows. The windows count most that say what few texts say: `shares` are
-    /// how common the labels are. Up to contract version 2 there are none, and windows count most whose best label is probable. Where a
-    /// text may have `several` labels, it has those of any window. `unknown` is never the best label.
+    /// how common the labels are. Where a text may have `several` labels, it has those of any window. `unknown` is never the best label.
     static func combine(
-        _ windows: [[String: Double]], unknown: String?, several: Bool, shares: [String: Double]?
+        _ windows: [[String: Double]], unknown: String?, several: Bool, shares: [String: Double]
     ) -> [String: Double] {
         guard windows.count > 1 else { return windows.first ?? [:] }
         if several {
@@ -72,15 +58,13 @@ struct Windows {
         var sums: [String: Double] = [:]
         var total = 0.0
         for window in windows {
-            var best = 0.0
             var said = 0.0
             for (label, probability) in window where label != unknown {
                 // A probability may be rounded to 0.
                 let value = max(probability, Double(Float.leastNormalMagnitude))
-                best = max(best, value)
-                said += value * log(value / (shares?[label] ?? 1))
+                said += value * log(value / (shares[label] ?? 1))
             }
-            let weight = shares == nil ? best * best * best * best : exp(2 * said)
+            let weight = exp(2 * said)
             total += weight
             for (label, value) in window { sums[label, default: 0] += weight * value }
         }

@@ -4,7 +4,7 @@ import XCTest
 
 final class CondenseTests: XCTestCase {
     private func read(_ text: String) -> String {
-        String(String.UnicodeScalarView(Windows(maxChars: 104, contractVersion: 3).read(text)))
+        String(String.UnicodeScalarView(Windows(maxChars: 104).read(text)))
     }
 
     func testTheExampleOfTheContract() {

@@ -129,26 +129,6 @@ def test_info_tables(main: Main, tiny_model: str) -> None:
         assert part in output
 
 
-def test_info_tells_whether_the_embedding_was_trained_as_well(main: Main, tmp_path: Path) -> None:
-    path = tmp_path / "tuned.tflite"
-    for tuned in (True, False):
-        path.write_bytes(tiny_artifact(embedding="base", fine_tuned=tuned, character_filters=0))
-        output = main("info", str(path))[1]
-        assert "base" in output and ("base, fine-tuned" in output) == tuned
-
-
-def test_character_features_of_earlier_releases_are_refused(main: Main, tmp_path: Path) -> None:
-    path = tmp_path / "tuned.tflite"
-    path.write_bytes(tiny_artifact(embedding="base", fine_tuned=True, character_filters=128))
-    for command in (("info", str(path)), ("classify", str(path), "hi"), ("verify", str(path))):
-        code, output, error = main(*command)
-        assert code == 2 and not output and error.count("\n") == 1
-        assert (
-            "has character features, which this release no longer reads. Train it again with `retvec-lite train`"
-            in error
-        )
-
-
 def test_info_shows_the_signatures(main: Main, tiny_model: str, tmp_path: Path) -> None:
     assert json.loads(main("info", tiny_model, "--json")[1])["signatures"] == SIGNATURES[1:2]
     path = tmp_path / "several.tflite"

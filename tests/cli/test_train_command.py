@@ -130,12 +130,12 @@ def test_ctrl_c_in_the_middle_leaves_the_old_and_nothing_new(
 
     out = tmp_path / "out"
     out.mkdir()
-    (out / "labels.txt").write_text("old\n")
+    (out / "report.json").write_text("old\n")
     monkeypatch.setattr(api, "watched", lambda progress: Interrupting())
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", out, "--embedding", "raw", "--force") == cli.INTERRUPTED
-    assert sorted(tmp_path.iterdir()) == before and [path.name for path in out.iterdir()] == ["labels.txt"]
-    assert (out / "labels.txt").read_text() == "old\n"
+    assert sorted(tmp_path.iterdir()) == before and [path.name for path in out.iterdir()] == ["report.json"]
+    assert (out / "report.json").read_text() == "old\n"
     assert "Traceback" not in capsys.readouterr().err
 
 

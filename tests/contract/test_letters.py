@@ -1,4 +1,4 @@
-"""The letters of version 3 of the contract: what generators of "fancy text" write is read, and real texts of those scripts stay."""
+"""The letters of rule 2: what generators of "fancy text" write is read, and real texts of those scripts stay."""
 
 import itertools
 import unicodedata
@@ -11,16 +11,18 @@ from retvec_lite.letters import (
     NEWER_FORMS,
     compatibility_forms,
     faint_lookalikes,
+    in_runs,
     is_rare,
     lookalikes,
+    usual_lookalikes,
 )
 from retvec_lite.normal_form import is_foreign, is_latin
 
 PANGRAM = "abcdefghijklmnopqrstuvwxyz"
 
 
-def normal(text: str, version: int = 3) -> str:
-    config = EncoderConfig(max_chars=4096, contract_version=version)
+def normal(text: str) -> str:
+    config = EncoderConfig(max_chars=4096)
     return "".join(map(chr, visible_characters([ord(char) for char in text], config)))
 
 
@@ -92,19 +94,18 @@ def test_regional_indicators_are_letters_but_for_two_side_by_side(text: str, rea
 
 
 @pytest.mark.parametrize(
-    ("text", "read", "old"),
+    ("text", "read"),
     [
-        ("Where is mд моnзч θkaч", "Where is ma money okay", "Where is m\u02ad mon\u02ad\u02ad \u02adka\u02ad"),
-        ("gδod жyюм λяd", "gdod xy\u02adm ard", "g\u02adod \u02ady\u02adm \u02ad\u02add"),
-        ("fᒥee ᖷᖸoney ᓄnow", "f\u02adee \u02ad\u02adoney \u02adnow", "fᒥee ᖷᖸoney ᓄnow"),
+        ("Where is mд моnзч θkaч", "Where is ma money okay"),
+        ("gδod жyюм λяd", "gdod xy\u02adm ard"),
+        ("fᒥee ᖷᖸoney ᓄnow", "f\u02adee \u02ad\u02adoney \u02adnow"),
         # Half of all letters, and more of them like no Latin letter than Latin ones.
-        ("ოoგe wბნtჩჯ", "\u02ado\u02ade w\u02ad\u02adt\u02ad\u02ad", "ოoგe wბნtჩჯ"),
-        ("free ოცგ", "free ოცგ", "free ოცგ"),
+        ("ოoგe wბნtჩჯ", "\u02ado\u02ade w\u02ad\u02adt\u02ad\u02ad"),
+        ("free ოცგ", "free ოცგ"),
     ],
 )
-def test_letters_that_are_written_for_any_letter(text: str, read: str, old: str) -> None:
+def test_letters_that_are_written_for_any_letter(text: str, read: str) -> None:
     assert normal(text) == read
-    assert normal(text, version=2) == old
 
 
 REAL = {
@@ -130,15 +131,15 @@ REAL = {
 @pytest.mark.parametrize("script", REAL)
 def test_real_texts_stay(script: str) -> None:
     text = REAL[script]
-    assert normal(unicodedata.normalize("NFC", text)) == normal(text, version=2)
+    assert normal(unicodedata.normalize("NFC", text)) == text
     for part in (text[: len(text) // 2], text[len(text) // 2 :]):
-        assert normal(part) == normal(part, version=2), part
+        assert normal(part) == part
 
 
 def test_forms_are_those_of_unicode() -> None:
     """And a few that Unicode does not decompose: small capitals, squares, and the holes of the mathematical letters."""
     more = 0
-    for source, target in compatibility_forms(2).items():
+    for source, target in in_runs(COMPATIBILITY).items():
         found = unicodedata.normalize("NFKC", chr(source))
         case = "CAPITAL" if target < 0x61 else "SMALL"
         if unicodedata.name(chr(source), "").startswith(f"LATIN {case} LETTER {chr(target).upper()} WITH "):
@@ -149,18 +150,15 @@ def test_forms_are_those_of_unicode() -> None:
         else:
             assert (found.strip("().") or found) == chr(target), hex(source)
     assert more == 102
-    newer = {
-        source: target for source, target in compatibility_forms(3).items() if source not in compatibility_forms(2)
-    }
-    for source, target in newer.items():
+    for source, target in in_runs(NEWER_FORMS).items():
         found = unicodedata.normalize("NFKC", chr(source)).strip(".,")
         names = {f"{target:X}", unicodedata.name(chr(target)).rpartition(" ")[2]}
         is_named = unicodedata.name(chr(source), "").rpartition(" ")[2] in names
         assert found == chr(target) or is_named or source < 0x300 or 0x2800 < source < 0x2840 or source >> 8 == 0x1CC, (
             hex(source)
         )
-    assert not set(compatibility_forms(3)) & set(compatibility_forms(3).values())
-    assert compatibility_forms(2).items() <= compatibility_forms(3).items()
+    assert not set(compatibility_forms()) & set(compatibility_forms().values())
+    assert not set(in_runs(COMPATIBILITY)) & set(in_runs(NEWER_FORMS))
 
 
 def test_no_two_rows_of_forms_overlap() -> None:
@@ -171,20 +169,20 @@ def test_no_two_rows_of_forms_overlap() -> None:
 
 
 def test_lookalikes_are_letters_of_other_scripts() -> None:
-    for letters in (lookalikes(3), faint_lookalikes(3)):
+    for letters in (lookalikes(), faint_lookalikes()):
         for source, target in letters.items():
             assert unicodedata.category(chr(source))[0] == "L" or source in (0x166D, 0x10320, 0x10322)
             assert not is_latin(source), hex(source)
             assert chr(target).isascii() and chr(target).isalpha()
-        assert not set(letters) & {*compatibility_forms(3), *compatibility_forms(3).values()}
-    assert not set(lookalikes(3)) & set(faint_lookalikes(3))
-    assert lookalikes(2).items() <= lookalikes(3).items() and not faint_lookalikes(2)
-    assert all(is_foreign(code, 3) for code in faint_lookalikes(3))
+        assert not set(letters) & {*compatibility_forms(), *compatibility_forms().values()}
+    assert not set(lookalikes()) & set(faint_lookalikes())
+    assert usual_lookalikes().items() <= lookalikes().items()
+    assert all(is_foreign(code) for code in faint_lookalikes())
 
 
 def test_a_letter_has_the_same_rule_in_both_cases() -> None:
-    for letters in (lookalikes(3), faint_lookalikes(3)):
+    for letters in (lookalikes(), faint_lookalikes()):
         for source, target in letters.items():
             small = ord(chr(source).lower())
-            if small != source and is_rare(source) and small not in lookalikes(2):
+            if small != source and is_rare(source) and small not in usual_lookalikes():
                 assert chr(letters[small]) == chr(target).lower(), hex(source)

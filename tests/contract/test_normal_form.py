@@ -1,4 +1,4 @@
-"""The normal form of texts, rule 2 of the contract from version 2 on: by example, and its tables against Unicode's."""
+"""The normal form of texts, rule 2 of the contract: by example, and its tables against Unicode's."""
 
 import itertools
 import unicodedata
@@ -13,8 +13,10 @@ from retvec_lite.letters import (
     lookalikes,
 )
 from retvec_lite.normal_form import (
+    ALPHABETS,
     IGNORED,
     LATIN,
+    NEWER_ALPHABETS,
     OTHER_SCRIPTS,
     alphabets,
     is_latin,
@@ -25,12 +27,11 @@ from retvec_lite.normal_form import (
 )
 
 SEPARATING = frozenset((0, *SEPARATORS))
-VERSIONS = (2, 3)
 
 
-def normal(text: str, letters_only: bool = False, version: int = 3) -> str:
+def normal(text: str, letters_only: bool = False) -> str:
     composed = unicodedata.normalize("NFC", text)
-    found = normalize([*map(ord, composed)], SEPARATING, list(UNSPACED.values()), version, letters_only=letters_only)
+    found = normalize([*map(ord, composed)], SEPARATING, list(UNSPACED.values()), letters_only=letters_only)
     return "".join(map(chr, found))
 
 
@@ -38,10 +39,9 @@ def normal(text: str, letters_only: bool = False, version: int = 3) -> str:
     "ignored",
     "\u00ad\u034f\u061c\u115f\u17b4\u180b\u200b\u202e\u2060\u206f\u3164\ufe00\ufe0f\ufeff\uffa0\U000e0041\U000e0100",
 )
-@pytest.mark.parametrize("version", VERSIONS)
-def test_ignored_code_points_are_dropped(ignored: str, version: int) -> None:
-    assert normal(f"fr{ignored}ee{ignored} x{ignored}{ignored}", version=version) == "free x"
-    assert normal(ignored * 3, version=version) == ""
+def test_ignored_code_points_are_dropped(ignored: str) -> None:
+    assert normal(f"fr{ignored}ee{ignored} x{ignored}{ignored}") == "free x"
+    assert normal(ignored * 3) == ""
 
 
 def test_marks_that_form_no_letter_are_dropped_and_others_stay() -> None:
@@ -55,9 +55,8 @@ def test_marks_that_form_no_letter_are_dropped_and_others_stay() -> None:
     "disguised",
     ["Ｈｅｌｌｏ", "𝐇𝐞𝐥𝐥𝐨", "ℋℯ𝓁𝓁ℴ", "𝓗𝓮𝓵𝓵𝓸", "𝔥𝔢𝔩𝔩𝔬", "ℍ𝕖𝕝𝕝𝕠", "𝖧𝖾𝗅𝗅𝗈", "𝙷𝚎𝚕𝚕𝚘", "Ⓗⓔⓛⓛⓞ", "🅷🅴🅻🅻🅾", "🄷🄴🄻🄻🄾", "🅗🅔🅛🅛🅞", "⒣⒠⒧⒧⒪", "ʜᴇʟʟᴏ", "ᴴᵉˡˡᵒ", "ₕₑₗₗₒ"],
 )  # fmt: skip
-@pytest.mark.parametrize("version", VERSIONS)
-def test_forms_become_their_letters(disguised: str, version: int) -> None:
-    assert normal(disguised, version=version).lower() == "hello"
+def test_forms_become_their_letters(disguised: str) -> None:
+    assert normal(disguised).lower() == "hello"
 
 
 def test_other_forms_and_what_stays() -> None:
@@ -83,9 +82,8 @@ def test_other_forms_and_what_stays() -> None:
         ("Ыait д for me", "\u02adait д for me"),
     ],
 )
-@pytest.mark.parametrize("version", VERSIONS)
-def test_lookalikes_in_latin_texts(disguised: str, read: str, version: int) -> None:
-    assert normal(disguised, version=version) == read
+def test_lookalikes_in_latin_texts(disguised: str, read: str) -> None:
+    assert normal(disguised) == read
 
 
 @pytest.mark.parametrize(
@@ -108,9 +106,8 @@ def test_lookalikes_in_latin_texts(disguised: str, read: str, version: int) -> N
         "iPhoneを買う 漢дa",
     ],
 )
-@pytest.mark.parametrize("version", VERSIONS)
-def test_texts_of_other_scripts_stay(text: str, version: int) -> None:
-    assert normal(text, version=version) == text
+def test_texts_of_other_scripts_stay(text: str) -> None:
+    assert normal(text) == text
 
 
 @pytest.mark.parametrize(
@@ -138,9 +135,8 @@ def test_texts_of_other_scripts_stay(text: str, version: int) -> None:
         ("कामाताया مُحُمُدُ", "कामाताया مُحُمُدُ"),
     ],
 )
-@pytest.mark.parametrize("version", VERSIONS)
-def test_letters_set_apart(spread: str, read: str, version: int) -> None:
-    assert normal(spread, version=version) == read
+def test_letters_set_apart(spread: str, read: str) -> None:
+    assert normal(spread) == read
 
 
 def test_the_last_of_several_separators_counts() -> None:
@@ -148,12 +144,6 @@ def test_the_last_of_several_separators_counts() -> None:
     assert normal("a b c d  e%f%g%h") == "a b c d  efgh"
     assert normal("a漢b漢c漢d e%f%g%h") == "abcd e%f%g%h"
     assert normal("a漢b漢c漢d e-f-g-h") == "a漢b漢c漢d efgh"
-
-
-def test_repeated_letters_stand_twice_in_version_2_alone() -> None:
-    for text, old in (("sooooo loool aaa", "soo lool aa"), ("so\u200boooo", "soo"), ("AAaa оооо", "AAaa оо")):
-        assert normal(text, version=2) == old
-        assert normal(text) == text.replace("\u200b", "")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +165,7 @@ def test_letters_only(text: str, read: str) -> None:
 
 
 def test_every_letter_is_in_a_script_and_no_range_holds_ascii_signs() -> None:
-    for ranges in (IGNORED, alphabets(2), LATIN, OTHER_SCRIPTS):
+    for ranges in (IGNORED, ALPHABETS, NEWER_ALPHABETS, LATIN, OTHER_SCRIPTS):
         assert list(ranges) == sorted(ranges)
         assert all(first <= last for first, last in ranges)
         assert all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
@@ -183,15 +173,13 @@ def test_every_letter_is_in_a_script_and_no_range_holds_ascii_signs() -> None:
         char = chr(code)
         if ranges_hold(IGNORED, code) or char in "µ϶\u1fbe":
             continue
-        if is_letter(code, 2) and unicodedata.category(char) != "Cn" and code > 0x7F:
+        if ranges_hold(ALPHABETS, code) and unicodedata.category(char) != "Cn" and code > 0x7F:
             assert unicodedata.category(char)[0] in "LM", hex(code)
         if unicodedata.category(char) in ("Lu", "Ll"):
-            known = (*lookalikes(2), *compatibility_forms(2))
-            assert is_latin(code) or is_other_letter(code, 2) or code in known
-    assert [chr(code) for code in range(128) if is_letter(code, 3) != chr(code).isalpha()] == []
-    assert all(
-        ranges_hold(OTHER_SCRIPTS + alphabets(2), code) for span in alphabets(3) for code in span if code < 0xA000
-    )
+            known = (*lookalikes(), *compatibility_forms())
+            assert is_latin(code) or is_other_letter(code) or code in known
+    assert [chr(code) for code in range(128) if is_letter(code) != chr(code).isalpha()] == []
+    assert all(ranges_hold(OTHER_SCRIPTS + ALPHABETS, code) for span in alphabets() for code in span if code < 0xA000)
 
 
 @given(st.text(st.characters(codec="utf-8")))

@@ -4,19 +4,17 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import spoiled
-from exported import EVERY_RECIPE, EXPORTED, ORDERS, RETIRED_FILES, TEXTS, texts_csv
+from exported import EVERY_RECIPE, EXPORTED, ORDERS, TEXTS, texts_csv
 from spoiled import change_a_byte, claim, model_of, repacked
 
-import retvec_lite as rl
 from retvec_lite.__main__ import main
 from retvec_lite.converters.evaluator import package as evaluator
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity.examiner import Examiner
-from retvec_lite.converters.recipes import RECIPES, RETIRED
+from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as tflite_examine
 from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.verify import DATA_TEXTS, STARTER_TEXTS, Verification, real_texts, verify
@@ -115,20 +113,6 @@ def test_renamed_artifacts_of_all_recipes_pass(tmp_path: Path) -> None:
     shown = str(found)
     assert "Every bound holds." in shown
     assert all(recipe in shown for recipe in recipes)
-
-
-@pytest.mark.parametrize("recipe", RETIRED)
-def test_files_of_earlier_recipes_classify_and_are_told_how_to_be_made_again(dist: Path, recipe: str) -> None:
-    old = Path(shutil.copy(RETIRED_FILES / f"{recipe}.tflite", dist))
-    texts = [text for text, _ in TEXTS]
-    right = rl.load(EXPORTED / "pool" / "classifier-float32.tflite").probabilities(texts)
-    np.testing.assert_allclose(rl.load(old).probabilities(texts), right, atol=2e-2)
-    found = verify(old, data=dist.parent / "texts.csv")
-    (artifact,) = found.artifacts
-    assert artifact.problem == (
-        f"Only earlier releases make and verify {recipe} files. Export again with --recipe {RETIRED[recipe]} (recipes)."
-    )
-    assert rl.info(old).to_dict()["recipe"] == recipe
 
 
 def test_the_recipe_is_what_the_metadata_says(dist: Path, one_runtime: str) -> None:

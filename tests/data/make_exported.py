@@ -1,8 +1,7 @@
 """Write small exports of random classifiers: run `python tests/data/make_exported.py FOLDER HEAD=RECIPE,...`.
 
-Their weights lie on a 4-bit grid: good for the mechanics of every recipe, no classifier of anything. exported/ holds what this wrote
-under version 1 of the contract (`cnn`: version 2): such files must go on working, so they are not written again. There, the folder of
-`pool` is a whole export; of the others the artifacts and the float reference are kept.
+Their weights lie on a 4-bit grid: good for the mechanics of every recipe, no classifier of anything. exported/ holds what this wrote:
+the folder of `pool` is a whole export; of the others the artifacts and the float reference are kept.
 """
 
 import dataclasses

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from retvec_lite.contract import CONTRACT_VERSIONS
+from retvec_lite.contract import CONTRACT_VERSION
 from retvec_lite.manifest import LARGEST_VERSION, Manifest, ModelFile
 from retvec_lite.signing import public_key
 
@@ -26,7 +26,7 @@ def manifest_fields() -> dict[str, Any]:
         name="router",
         version=7,
         created_by="retvec-lite 0.2.0",
-        contract_version=CONTRACT_VERSIONS[-1],
+        contract_version=CONTRACT_VERSION,
         labels=["delivery", "gift", "größe"],
         figures={"0": {"accuracy": 0.9375}},
         texts=[(text, tuple(labels)) for text, labels in TEXTS.items()],
@@ -91,7 +91,7 @@ def cases() -> Iterator[dict[str, Any]]:
     yield case("nothing installed", None, installed=0)
     yield case("key in capitals", None, key=public_key(OWN).upper())
     yield case("largest version", None, fields={"version": LARGEST_VERSION}, installed=LARGEST_VERSION - 1)
-    yield case("oldest contract", None, fields={"contract_version": CONTRACT_VERSIONS[0]})
+    yield case("older contract", "UPDATE_CONTRACT", fields={"contract_version": CONTRACT_VERSION - 1})
     yield case("fields of a newer release", None, fields={"minutes": 5, "texts": [*manifest_fields()["texts"], {"text": "a", "labels": [], "new": 1}]}, answers={**TEXTS, "a": []})  # fmt: skip
     yield case("no golden texts", None, fields={"texts": []})
     yield case("labels in another order", None, answers={**TEXTS, "Größe XL und 🎁 bitte": ["gift", "größe"]})
@@ -146,7 +146,7 @@ def cases() -> Iterator[dict[str, Any]]:
     yield case("no name", "UPDATE_NAME", fields={"name": None})
     yield case("without name", "UPDATE_NAME", fields={"name": "absent"})
 
-    newest = CONTRACT_VERSIONS[-1]
+    newest = CONTRACT_VERSION
     yield case("newer contract", "UPDATE_CONTRACT", fields={"contract_version": newest + 1})
     yield case("newer contract that changes the manifest", "UPDATE_CONTRACT", fields={"contract_version": newest + 1, "labels": {"0": "a"}, "files": "absent"})  # fmt: skip
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
-from retvec_lite.data.held_out import HeldOut
-from retvec_lite.data.suspects import Check, check_answers, find_twins
+from retvec_lite.data.suspects import Check, HeldOut, check_answers, find_twins
 from retvec_lite.errors import RetvecLiteError
 
 LABELS = ("alarm", "music", "weather")

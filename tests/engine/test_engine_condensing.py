@@ -75,7 +75,7 @@ def calls(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Calls:
 
 def assert_as_python_reads_it(calls: Calls, text: str) -> None:
     right = condense(text, LIMIT)
-    assert calls.condense(text) == right == calls.condense_by(text, (3, 0, CONFIG.max_chars))
+    assert calls.condense(text) == right == calls.condense_by(text, (0, CONFIG.max_chars))
     if not any(unicodedata.category(char) == "Cs" for char in text):
         assert calls.condense(text.encode()) == right
 
@@ -248,16 +248,7 @@ def test_no_more_is_written_than_there_is_room_for(calls: Calls, most: int) -> N
     assert calls.condense("<b>where</b> is it", most) == "where is it"[:most]
 
 
-def test_earlier_versions_read_a_text_as_it_is(library: Path, tmp_path: Path) -> None:
-    text = "<b>e\u0301</b>!!!!!" + "a\u0323\u0302 " * 900
-    for name in ("version 1", "version 2"):
-        old, config = Calls(library, engine_of(file_of(name), tmp_path, library)), CASES[name].encoder
-        limit = read_limit(config)
-        assert old.condense(text) == text[:limit]
-        assert old.condense(text.encode()) == read_text(text, config)
-
-
-@pytest.mark.parametrize("name", ["pool", "linear", "cnn", "meaning", "version 2"])
+@pytest.mark.parametrize("name", ["pool", "linear", "cnn", "meaning"])
 def test_answers_are_those_of_what_is_read(name: str, library: Path, tmp_path: Path) -> None:
     """The decision too: whether there is anything to read is asked of what is read."""
     engine, model = engine_of(file_of(name), tmp_path, library), CASES[name]
@@ -272,14 +263,13 @@ def test_answers_are_those_of_what_is_read(name: str, library: Path, tmp_path: P
         "x" * 300,
         "a b c d e f. " * 40,
     ):
-        given = text if model.encoder.contract_version > 2 else unicodedata.normalize("NFC", text)
-        read = read_text(given, model.encoder)
-        found = calls.probabilities(given)
+        read = read_text(text, model.encoder)
+        found = calls.probabilities(text)
         assert (found == engine.probabilities([read])[0]).all()
-        assert (found == calls.probabilities(given.encode())).all()
-        assert (calls.embed(given) == engine.embeddings([read])[0]).all()
+        assert (found == calls.probabilities(text.encode())).all()
+        assert (calls.embed(text) == engine.embeddings([read])[0]).all()
         if model.decision.multi_label:
-            assert set(calls.classify(given)) == set(model.decision.has([read], found[None])[0].nonzero()[0])
+            assert set(calls.classify(text)) == set(model.decision.has([read], found[None])[0].nonzero()[0])
         else:
-            assert (calls.classify(given)[0] == -1) == model.decision.unknown([read], found[None], model.labels)[0]
-            assert calls.classify(given) == calls.classify(given.encode())
+            assert (calls.classify(text)[0] == -1) == model.decision.unknown([read], found[None], model.labels)[0]
+            assert calls.classify(text) == calls.classify(text.encode())

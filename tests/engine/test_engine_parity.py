@@ -69,7 +69,7 @@ def test_any_code_points(name: str, engines, weights, data: st.DataObject) -> No
 
 def test_every_form_and_lookalike_is_read_as_the_contract_says(engines) -> None:
     config = CASES["pool"].encoder
-    for code in sorted({*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3)}):
+    for code in sorted({*compatibility_forms(), *lookalikes(), *faint_lookalikes()}):
         row = padded([ord("a"), code, ord("b")], config.max_chars)
         slots = engines["pool"].words(row[None])[0][0]
         np.testing.assert_array_equal(slots, contract.words(row, config), err_msg=f"U+{code:04X}")
@@ -139,7 +139,7 @@ def test_meaning_stands_behind_the_embedding(name: str, engines, weights) -> Non
         )
 
 
-@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "version 1", "version 2", "meaning"])
+@pytest.mark.parametrize("name", ["linear", "pool", "cnn", "meaning"])
 def test_long_texts_are_read_in_windows(name: str, engines, library: Path) -> None:
     model, engine, draw = CASES[name], engines[name], random.Random(3)
     calls, known = Calls(library, engine), 0
@@ -149,7 +149,7 @@ def test_long_texts_are_read_in_windows(name: str, engines, library: Path) -> No
         text = text[: length // 2] + "我 " * (length // 3) + text[length // 2 :]
         windows = cut_windows(text, model.encoder)
         rows = engine.probabilities(windows)
-        right = combine(rows, model.labels, model.decision, model.encoder, windows) if len(rows) > 1 else rows[0]
+        right = combine(rows, model.labels, model.decision, windows) if len(rows) > 1 else rows[0]
         known += not all(map(model.decision.reads, windows))
         # As it was given, the engine reads, cuts and combines it itself; so it does with what was read.
         for found in (
@@ -165,7 +165,7 @@ def test_long_texts_are_read_in_windows(name: str, engines, library: Path) -> No
     assert known or not model.decision.characters
 
 
-@pytest.mark.parametrize("name", ["cnn", "pool", "meaning", "ngrams", "version 2"])
+@pytest.mark.parametrize("name", ["cnn", "pool", "meaning", "ngrams"])
 def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_path: Path) -> None:
     engine, model = engine_of(file_of(name), tmp_path, library), CASES[name]
     calls = Calls(library, engine)
@@ -175,14 +175,13 @@ def test_golden_texts_are_explained_as_in_python(name: str, library: Path, tmp_p
         return answer_in_windows(
             engine.probabilities,
             [cut_windows(text, model.encoder) for text in texts],
-            lambda table, windows: combine(table, model.labels, model.decision, model.encoder, windows),
+            lambda table, windows: combine(table, model.labels, model.decision, windows),
         )
 
     # With more parts than can be answered without; and as many, with marks between, in a script without spaces.
     long = ["ab c, " * 250 + "parcel " + "de f " * 40, "我的包裹 在\u0301哪里？" * 150]
     for golden in (*given, *(text[:600] for text in long_texts(model.encoder).values()), *long):
-        text = golden if model.encoder.contract_version > 2 else unicodedata.normalize("NFC", golden)
-        text = text[: read_limit(model.encoder)]
+        text = golden[: read_limit(model.encoder)]
         right = explain(probabilities, model.labels, text, None, model.encoder.max_chars)
         found = calls.explain(text)
         assert [span[:2] for span in found] == [(span.start, span.end) for span in right.spans]

@@ -24,7 +24,7 @@ Lists = list[list[int]]
 class Rules(ctypes.Structure):
     """rvl_rules."""
 
-    _fields_ = tuple((name, ctypes.c_uint32) for name in ("contract", "letters_only", "max_chars"))
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("letters_only", "max_chars"))
 
 
 class Reader:
@@ -42,7 +42,7 @@ class Reader:
         return [part.tolist() for part in np.split(chars[:count], chars_ends[:-1])] if texts else []
 
     def _call(self, config: EncoderConfig, *given: Any) -> int:
-        rules = Rules(*map(int, (config.contract_version, config.letters_only, config.max_chars)))
+        rules = Rules(*map(int, (config.letters_only, config.max_chars)))
         call = self._calls.rvl_read
         call.restype = ctypes.c_size_t
         pointers = [
@@ -73,16 +73,7 @@ def assert_as_the_reference(reader: Reader, texts: Lists, config: EncoderConfig)
     assert reader.read(texts, config) == expected
 
 
-configs = st.builds(
-    EncoderConfig,
-    max_chars=st.integers(1, 60),
-    contract_version=st.just(1),
-) | st.builds(
-    EncoderConfig,
-    max_chars=st.integers(1, 60),
-    letters_only=st.booleans(),
-    contract_version=st.sampled_from((2, 3)),
-)
+configs = st.builds(EncoderConfig, max_chars=st.integers(1, 60), letters_only=st.booleans())
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -92,13 +83,12 @@ def test_any_texts(reader: Reader, texts: Lists, config: EncoderConfig) -> None:
 
 
 @pytest.mark.parametrize("letters_only", [False, True])
-@pytest.mark.parametrize("version", [2, 3])
-def test_golden_texts_and_every_form_and_lookalike(reader: Reader, letters_only: bool, version: int) -> None:
-    config = EncoderConfig(letters_only=letters_only, contract_version=version)
+def test_golden_texts_and_every_form_and_lookalike(reader: Reader, letters_only: bool) -> None:
+    config = EncoderConfig(letters_only=letters_only)
     given = [golden.text for golden in golden_texts(config) if golden.text is not None]
     texts = [[ord(char) for char in text] for text in (*given, *long_texts(config).values())]
-    edges = (code + step for span in (REGIONAL, *alphabets(3)) for code in span for step in (-1, 0, 1))
-    letters = sorted({*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3), *edges})
+    edges = (code + step for span in (REGIONAL, *alphabets()) for code in span for step in (-1, 0, 1))
+    letters = sorted({*compatibility_forms(), *lookalikes(), *faint_lookalikes(), *edges})
     texts += [text for code in letters for text in ([ord("a"), code, ord("b")], [code, code, code])]
     assert_as_the_reference(reader, texts, config)
 

@@ -65,7 +65,7 @@ def ngram_file(labels: Sequence[bytes], buckets: int, table: bytes) -> bytes:
         dict.fromkeys(SETTINGS, 0)
         | FIXED_SETTINGS
         | {
-            **{"contract_version": 2, "max_chars": 48, "max_words": 1, "word_length": 16, "labels": len(labels)},
+            **{"max_chars": 48, "max_words": 1, "word_length": 16, "labels": len(labels)},
             **{"head": 3, "buckets": buckets, "longest": 2, "shortest": 1},
         }
     )

@@ -61,8 +61,8 @@ def test_any_input_under_any_config_many_times(data: st.DataObject) -> None:
 
 CONFIGS = [
     EncoderConfig(max_chars=96, max_words=24),
-    EncoderConfig(max_chars=96, max_words=200, contract_version=1),
-    EncoderConfig(max_chars=96, max_words=1, contract_version=1),
+    EncoderConfig(max_chars=96, max_words=200),
+    EncoderConfig(max_chars=96, max_words=1),
     EncoderConfig(max_chars=64, max_words=12, word_length=6),
     EncoderConfig(max_chars=1, max_words=3),
     EncoderConfig(max_chars=7, max_words=8, word_length=64),
@@ -114,9 +114,9 @@ def test_a_text_of_one_value_alone(fill: int) -> None:
         assert_same(rows, encode_words(tf.constant(rows), config), config)
 
 
-def check_indices(values: list[int], version: int) -> None:
+def check_indices(values: list[int]) -> None:
     """Every index passed to `tf.gather` and `tf.scatter_nd` must be in range: TFLite does not check."""
-    config = EncoderConfig(max_chars=16, max_words=3, word_length=6, contract_version=version)
+    config = EncoderConfig(max_chars=16, max_words=3, word_length=6)
     asked: list[tuple[int, int, int]] = []
     gather, scatter = tf.gather, tf.scatter_nd
 
@@ -141,17 +141,17 @@ def check_indices(values: list[int], version: int) -> None:
 any_values = st.lists(st.integers(*INT32) | st.sampled_from(HOSTILE), min_size=16, max_size=16)
 
 
-@given(any_values, st.sampled_from(contract.CONTRACT_VERSIONS))
+@given(any_values)
 @settings(max_examples=30)
-def test_no_index_ever_leaves_its_tensor(values: list[int], version: int) -> None:
-    check_indices(values, version)
+def test_no_index_ever_leaves_its_tensor(values: list[int]) -> None:
+    check_indices(values)
 
 
 @pytest.mark.exhaustive
-@given(any_values, st.sampled_from(contract.CONTRACT_VERSIONS))
+@given(any_values)
 @settings(max_examples=400)
-def test_no_index_ever_leaves_its_tensor_many_times(values: list[int], version: int) -> None:
-    check_indices(values, version)
+def test_no_index_ever_leaves_its_tensor_many_times(values: list[int]) -> None:
+    check_indices(values)
 
 
 @given(st.lists(st.integers(0, 0x10FFFF), min_size=12, max_size=12))

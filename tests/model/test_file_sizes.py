@@ -14,7 +14,7 @@ def test_the_recipes_are_those_of_the_exporter() -> None:
 
 @pytest.mark.parametrize("head", ORDERS)
 def test_even_small_files_are_nearly_as_large_as_estimated(head: str) -> None:
-    """Kept files are of version 1, without the normal form, and `embed` is another signature."""
+    """The signature `embed` is not estimated."""
     model = load_trained_model(EXPORTED / head / "reference.safetensors")
     found = estimate_bytes({name: value.shape for name, value in model.weights.items()}, model.encoder, model.labels)
     for recipe in ORDERS[head].split(","):

@@ -83,5 +83,5 @@ def test_ngrams_take_the_letters_that_are_folded_already() -> None:
     text = sanitize(tf.constant(codepoints("Ünïcode T3xt ÀÉ|$", 60)[None]), ENCODER)
     for plain in (True, False):
         config = NgramConfig(buckets=997, plain_letters=plain)
-        shared = find_ngrams(text, config, ENCODER.contract_version, find_letters(text).chars)
-        np.testing.assert_array_equal(shared.buckets, find_ngrams(text, config, ENCODER.contract_version).buckets)
+        shared = find_ngrams(text, config, find_letters(text).chars)
+        np.testing.assert_array_equal(shared.buckets, find_ngrams(text, config).buckets)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from standin import classifier
 
-from retvec_lite.api import load
 from retvec_lite.classifier import Classifier
 from retvec_lite.decision import Decision
 from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
@@ -147,7 +146,7 @@ def test_names_stay_in_their_place() -> None:
     assert "`` `a` ``, `a | b`, `<script>`, `größe 🙂`, `---`" in card and "\x1b" not in card
 
 
-def test_early_classifiers_have_cards_too() -> None:
+def test_a_classifier_without_facts_has_a_card() -> None:
     assert "None were kept." in card_of(model(training={}))
 
 
@@ -157,16 +156,6 @@ def test_both_are_saved_with_the_classifier(tmp_path: Path) -> None:
     assert report == report_of(model()) and report["training"] == FACTS
     assert (tmp_path / "saved" / CARD_NAME).read_bytes() == model_card(report)
     assert {path.name for path in (tmp_path / "saved").iterdir()} == {"classifier.safetensors", REPORT_NAME, CARD_NAME}
-
-
-def test_earlier_folders_load_and_are_replaced(tmp_path: Path) -> None:
-    Classifier(model()).save(tmp_path / "saved")
-    (tmp_path / "saved" / "training.json").write_text("{}")
-    (tmp_path / "saved" / "labels.txt").write_text("one\n")
-    found = load(tmp_path / "saved")
-    assert found.training == FACTS
-    found.save(tmp_path / "saved", force=True)
-    assert not (tmp_path / "saved" / "training.json").exists()
 
 
 def test_it_says_what_it_knows_of_what_words_mean() -> None:

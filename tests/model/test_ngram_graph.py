@@ -21,7 +21,7 @@ ENCODER = EncoderConfig(max_chars=60, max_words=4)
 
 def assert_same(rows: np.ndarray, encoder: EncoderConfig, config: NgramConfig) -> None:
     """Buckets are equal, as sets with repetition, and logits near."""
-    found = find_ngrams(sanitize(tf.constant(rows), encoder), config, encoder.contract_version)
+    found = find_ngrams(sanitize(tf.constant(rows), encoder), config)
     weights = ngram_weights(config, 3)
     logits = ngram_logits(found, weights).numpy()
     assert logits.dtype == np.float32
@@ -69,7 +69,5 @@ def test_every_letter_is_folded_as_in_the_reference(plain_letters: bool) -> None
 def test_a_text_without_ngrams_leaves_the_bias(rows: np.ndarray) -> None:
     config = NgramConfig(buckets=20)
     weights = ngram_weights(config, 4)
-    found = ngram_logits(
-        find_ngrams(sanitize(tf.constant(rows, tf.int32), ENCODER), config, ENCODER.contract_version), weights
-    )
+    found = ngram_logits(find_ngrams(sanitize(tf.constant(rows, tf.int32), ENCODER), config), weights)
     np.testing.assert_array_equal(found, np.tile(weights["ngrams/bias"], (len(rows), 1)))

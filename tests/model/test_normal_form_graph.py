@@ -19,8 +19,6 @@ ALPHABET = [
 ]  # fmt: skip
 """A few of each kind, so that words mix, repeat and are spread."""
 
-VERSIONS = (2, 3)
-
 
 def expected(row: Ints, config: EncoderConfig) -> list[int]:
     found = [0 if code in (0, *SEPARATORS) else code for code in visible_characters(row.tolist(), config)]
@@ -36,11 +34,10 @@ def assert_same(rows: Ints, config: EncoderConfig) -> None:
 @given(
     st.lists(st.lists(st.sampled_from(ALPHABET), min_size=24, max_size=24), min_size=4, max_size=4),
     st.booleans(),
-    st.sampled_from(VERSIONS),
 )
 @settings(max_examples=80, deadline=None)
-def test_any_text(rows: list[list[int]], letters: bool, version: int) -> None:
-    assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, letters_only=letters, contract_version=version))
+def test_any_text(rows: list[list[int]], letters: bool) -> None:
+    assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, letters_only=letters))
 
 
 @pytest.mark.parametrize(
@@ -65,16 +62,14 @@ def test_any_text(rows: list[list[int]], letters: bool, version: int) -> None:
     ],
 )
 @pytest.mark.parametrize("letters", [False, True])
-@pytest.mark.parametrize("version", VERSIONS)
-def test_texts_made_of_few_characters(spread: str, letters: bool, version: int) -> None:
-    rng = np.random.default_rng(3)
+def test_texts_made_of_few_characters(spread: str, letters: bool) -> None:
+    rng = np.random.default_rng()
     rows = rng.choice([ord(char) for char in spread], (300, 16)).astype(np.int32)
     rows[::2, 1::2] = ord(spread[1])
-    assert_same(rows, EncoderConfig(max_chars=16, letters_only=letters, contract_version=version))
+    assert_same(rows, EncoderConfig(max_chars=16, letters_only=letters))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_text_is_of_another_script_by_the_weight_of_all_its_letters(version: int) -> None:
+def test_a_text_is_of_another_script_by_the_weight_of_all_its_letters() -> None:
     """Texts around the border: of Latin letters, others, lookalikes and rare lookalikes, each a word of its own."""
     words = ["a", "ж", "о", "ꓐ"]
     counts = itertools.product((0, 1, 2), (0, 1, 2, 3, 4), (0, 1, 3, 4, 7, 8, 9), (0, 1, 15, 16, 17, 31, 32, 33))
@@ -82,24 +77,23 @@ def test_a_text_is_of_another_script_by_the_weight_of_all_its_letters(version: i
     mixed = [f"{text} aо ꓐж" for text in texts]
     assert_same(
         np.array([[ord(char) for char in text.ljust(128)] for text in texts + mixed], np.int32),
-        EncoderConfig(max_chars=128, contract_version=version),
+        EncoderConfig(max_chars=128),
     )
 
 
 @pytest.mark.parametrize("letters", [False, True])
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_code_point_of_the_tables_and_every_edge(letters: bool, version: int) -> None:
+def test_every_code_point_of_the_tables_and_every_edge(letters: bool) -> None:
     ranges = [
         REGIONAL,
         *IGNORED,
-        *alphabets(version),
+        *alphabets(),
         *OTHER_SCRIPTS,
         *(span for spans in UNSPACED.values() for span in spans),
     ]
     codes = {code for first, last in ranges for code in (first - 1, first, last, last + 1)}
-    codes |= {*compatibility_forms(3), *lookalikes(3), *faint_lookalikes(3), *SEPARATORS, *HOSTILE, *range(0x180)}
+    codes |= {*compatibility_forms(), *lookalikes(), *faint_lookalikes(), *SEPARATORS, *HOSTILE, *range(0x180)}
     texts = []
     for code in sorted(codes):
         texts.append([0x61, 0x431, 0x20, code, code, code, 0x62, 0x20, code, 0x2E, code, 0x2E, code, 0x2E, code])
         texts.append([0x78, code, code, 0x20, 0x3BF, 0x20, 0x61, code, 0x62, code, 0x63, code, 0x64, 0x2E, 0x65])
-    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15, letters_only=letters, contract_version=version))
+    assert_same(np.array(texts, np.int32), EncoderConfig(max_chars=15, letters_only=letters))

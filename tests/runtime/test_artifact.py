@@ -16,7 +16,7 @@ from tiny_artifact import LABELS, MODEL, tiny_artifact, tiny_metadata
 import retvec_lite as rl
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.artifact import full_signature, read_artifact
 
 LABELS_TXT = "".join(f"{label}\n" for label in LABELS)
 NEWER = CONTRACT_VERSION + 1
@@ -52,9 +52,10 @@ def test_a_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
         (tiny_artifact(format="other"), "its format is not 'retvec-lite'"),
         (
             tiny_artifact(contract_version=NEWER),
-            f"The contract version is {NEWER}, but this retvec-lite reads versions 1 to {CONTRACT_VERSION} only",
+            f"The contract version is {NEWER}, but this retvec-lite reads version {CONTRACT_VERSION} only",
         ),
         (tiny_artifact(contract_version=NEWER, encoder=NEWER_ENCODER), f"version is {NEWER}"),
+        (tiny_artifact(contract_version=2), "The contract version is 2, but"),
         (tiny_artifact(contract_version=None), "The contract version is None"),
         (tiny_artifact(encoder=None), "encoder config lacks"),
         (tiny_artifact(encoder={**EncoderConfig().to_dict(), "max_chars": -1}), "max_chars"),
@@ -130,7 +131,8 @@ def test_a_zip_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path) -> 
 
 def test_a_model_with_another_interface_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.tflite"
-    path.write_bytes(tiny_artifact(encoder=EncoderConfig(max_chars=33, max_words=8).to_dict()))
+    other = EncoderConfig(max_chars=33, max_words=8)
+    path.write_bytes(tiny_artifact(encoder=other.to_dict(), signatures=[full_signature(other).to_dict()]))
     with pytest.raises(RetvecLiteError, match=r"\(1, 33\).*\(1, 32\)"):
         rl.load(path)
 

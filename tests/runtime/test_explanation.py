@@ -13,7 +13,6 @@ from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
 import retvec_lite as rl
 from retvec_lite import contract
-from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.answers import explain, find_parts, leave_out
 from retvec_lite.windows import read_limit
@@ -49,12 +48,12 @@ def test_parts_cover_exactly_what_is_no_separator(text: str) -> None:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text by the contract's reference, scripts without spaces whole.
+    """The words of a text between separators, without invisible characters.
 
-    By version 1: the normal form of version 2 joins single letters, so it may make one word of what a word kept apart.
+    Not of its normal form: that joins single letters, so it may make one word of what a word kept apart.
     """
-    config = EncoderConfig(contract_version=1)
-    visible = contract.visible_characters([ord(char) for char in contract.composed(text, 64)], config)
+    composed = contract.sanitized([ord(char) for char in contract.composed(text, 64)])
+    visible = [code for code in composed if code not in contract.INVISIBLE]
     return [
         "".join(map(chr, word))
         for is_gap, word in itertools.groupby(visible, contract.SEPARATING.__contains__)

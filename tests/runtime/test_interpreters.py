@@ -17,9 +17,10 @@ from tiny_artifact import MAX_CHARS, MODEL
 
 import retvec_lite as rl
 from retvec_lite import contract
+from retvec_lite.contract import codepoint_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import interpreters
-from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes, silent_standard_error
+from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes, silent_standard_error
 from retvec_lite.runtime.worker import Job, run_models, worker_command
 
 needs_litert = pytest.mark.skipif(

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import retvec_lite as rl
+from retvec_lite.contract import codepoint_rows
 from retvec_lite.converters.parity.golden_texts import golden_texts
 from retvec_lite.ngrams import NgramConfig, ngram_logits
 from retvec_lite.runtime.artifact import PREBUILT, is_prebuilt, locate, read_artifact
-from retvec_lite.runtime.interpreters import RUNTIMES, codepoint_rows, installed_runtimes
+from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 from retvec_lite.runtime.worker import Job, run_models
 
 LANGUAGE = locate("language")

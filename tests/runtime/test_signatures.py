@@ -109,9 +109,9 @@ def test_many_texts_are_answered_as_one_by_one(path: Path) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_file_that_lists_nothing_has_classify_alone(tmp_path: Path) -> None:
-    (tmp_path / "old.tflite").write_bytes(tiny_signatures_artifact(signatures=None))
-    classifier = rl.load(tmp_path / "old.tflite")
+def test_a_file_that_lists_one_signature_has_no_other(tmp_path: Path) -> None:
+    (tmp_path / "one.tflite").write_bytes(tiny_signatures_artifact(signatures=SIGNATURES[1:2]))
+    classifier = rl.load(tmp_path / "one.tflite")
     assert not answered_by_the_short_one(classifier, "12")
     with pytest.raises(RetvecLiteError, match=r"'embed'.*--embed"):
         classifier.embed("12")

@@ -78,7 +78,7 @@ def main() -> None:
             continue
         if name.endswith("-export"):
             head = name.removesuffix("-export")
-            spec = standin.classifier(f"{head}-snapped", standin.KEPT, WIDTH)
+            spec = standin.classifier(f"{head}-snapped", standin.LONG, WIDTH)
             (folder / f"{name}.tflite").write_bytes(convert(spec, embed=head in EMBED))
             continue
         function = conv_function() if name == "conv" else head_function(name)

@@ -1,13 +1,12 @@
 """Inputs and parameters for tests of the contract: code points of every kind that rules 1 to 5 treat differently."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from retvec_lite.contract import CONTRACT_VERSIONS, INVISIBLE, SEPARATORS, EncoderConfig
+from retvec_lite.contract import INVISIBLE, SEPARATORS, EncoderConfig
 from retvec_lite.ngrams import NgramConfig
 
 INT32 = (-(2**31), 2**31 - 1)
@@ -47,21 +46,16 @@ KINDS: tuple[tuple[int, ...], ...] = (
 
 def configs(**fixed: Any) -> st.SearchStrategy[EncoderConfig]:
     """Valid configs, small enough that every limit is met."""
-    built = st.builds(
+    return st.builds(
         EncoderConfig,
         **{
             "max_chars": st.integers(1, 40),
             "max_words": st.one_of(st.integers(1, 4), st.integers(5, 60)),
             "word_length": st.sampled_from([6, 7, 16]),
-            "contract_version": st.sampled_from(CONTRACT_VERSIONS),
+            "letters_only": st.booleans(),
             **{name: st.just(value) for name, value in fixed.items()},
         },
     )
-    return st.builds(_letters_only, built, st.booleans())
-
-
-def _letters_only(config: EncoderConfig, letters: bool) -> EncoderConfig:
-    return dataclasses.replace(config, letters_only=letters and config.contract_version > 1)
 
 
 def ngram_configs() -> st.SearchStrategy[NgramConfig]:

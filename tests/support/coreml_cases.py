@@ -152,7 +152,7 @@ def inferred_ngrams(
     from retvec_lite.converters.coreml.linear import find_ngrams, ngram_logits
 
     with _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16):
-        found = find_ngrams(sanitize(mb.const(val=row.reshape(1, -1)), encoder), config, encoder.contract_version)
+        found = find_ngrams(sanitize(mb.const(val=row.reshape(1, -1)), encoder), config)
         logits = ngram_logits(found, weights)
     return found.buckets.val[found.present.val > 0], logits.val
 

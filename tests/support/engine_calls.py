@@ -39,10 +39,10 @@ class Calls:
         assert (out[min(count, most) :] == 0xFFFFFFFF).all()  # nothing else was written
         return "".join(map(chr, out[: min(count, most)].tolist()))
 
-    def condense_by(self, text: str, rules: tuple[int, int, int]) -> str:
+    def condense_by(self, text: str, rules: tuple[int, int]) -> str:
         """What is read of a text by rules alone: `rvl_condense_by`."""
         codes = np.array(list(map(ord, text)), np.uint32)
-        out = np.full(32 * rules[2] + 1, 0xFFFFFFFF, np.uint32)
+        out = np.full(32 * rules[1] + 1, 0xFFFFFFFF, np.uint32)
         given = np.array(rules, np.uint32)
         call = self._library.rvl_condense_by
         call.restype, call.argtypes = (

@@ -29,7 +29,6 @@ CODED = NgramConfig(buckets=512, codebooks=2, rank=5, longest=5, shortest=2)
 
 
 def _cases() -> dict[str, TrainedModel]:
-    first = EncoderConfig(max_chars=40, max_words=7, contract_version=1)
     letters = EncoderConfig(max_chars=48, max_words=1, letters_only=True)
     cases = {
         "linear": random_classifier(LinearHead(), config=SMALL, ngrams=PLAIN),
@@ -39,7 +38,6 @@ def _cases() -> dict[str, TrainedModel]:
         "pool, a vector": random_classifier(PoolHead(hidden=17, blocks=1, vector=8), config=SMALL),
         "pool, two blocks": random_classifier(PoolHead(hidden=24, blocks=2), config=SMALL, ngrams=PLAIN),
         "raw": random_classifier(PoolHead(hidden=24), config=SMALL, raw=True),
-        "version 1": random_classifier(PoolHead(hidden=24), config=first),
         "meaning": random_classifier(PoolHead(hidden=24, vector=9), config=MEANT, ngrams=ACCENTED, meaning=True),
         "meaning alone": random_classifier(LinearHead(), raw=True, config=MEANT, meaning=True),
     }
@@ -54,7 +52,6 @@ def _cases() -> dict[str, TrainedModel]:
     cases["meaning"] = dataclasses.replace(
         cases["meaning"], decision=Decision(characters="abcde", shares=(0.7, 0.2, 0.1))
     )
-    cases["version 2"] = dataclasses.replace(cases["linear"], encoder=dataclasses.replace(SMALL, contract_version=2))
     cases["pool"] = dataclasses.replace(cases["pool"], decision=Decision(thresholds=(0.3, 0.4, 0.5)))
     return cases
 

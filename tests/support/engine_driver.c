@@ -269,7 +269,7 @@ static void read_as_training(const item *texts, int number) {
     start = ends[text];
   }
   for (way = 0; way < 42; way++) {
-    const rvl_rules rules = {1 + way / 3 % 3, way % 3 == 0, sizes[(way + 2) % 7]};
+    const rvl_rules rules = {way % 3 == 0, sizes[(way + 2) % 7]};
     const uint32_t read = rules.max_chars < longest ? rules.max_chars : longest;
     chars = malloc(((size_t)total + (size_t)number) * 4 + 1);
     flags = malloc((size_t)read * 2 + 1);

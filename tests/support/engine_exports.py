@@ -1,7 +1,4 @@
-"""Write small .retvec exports for the engine's ports: `python engine_exports.py FOLDER` writes `pool`, `several` and `ngrams`.
-
-`first` and `second` follow the versions 1 and 2 of the contract.
-"""
+"""Write small .retvec exports for the engine's ports: `python engine_exports.py FOLDER` writes `pool`, `several` and `ngrams`."""
 
 import dataclasses
 import json
@@ -34,9 +31,6 @@ DECISIONS = {
 }
 """Name of an export -> its decision."""
 
-VERSIONS = {"first": 1, "second": 2}
-"""Name of another export -> the version of the contract that it follows."""
-
 
 def model_of(name: str) -> TrainedModel:
     """The random classifier of an export."""
@@ -65,11 +59,6 @@ def main(folder: Path) -> None:
             continue
         found = [(text, classifier.embed(text)[0].tolist()) for text in TEXTS]
         (target / "embeddings.json").write_text(json.dumps(found), encoding="ascii")
-    for name, version in VERSIONS.items():
-        model = standin.classifier("pool-snapped", dataclasses.replace(standin.LONG, contract_version=version), 32)
-        export_model(model, folder / name, formats=["engine"], recipes=["int8"], data=data, force=True)
-        spans = spans_of(rl.load(folder / name / "classifier-int8.retvec"))
-        (folder / name / "spans.json").write_text(json.dumps(spans), encoding="ascii")
 
 
 if __name__ == "__main__":

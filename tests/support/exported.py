@@ -40,8 +40,6 @@ ORDERS = {
 }
 """Head -> recipes that are kept."""
 
-RETIRED_FILES = DATA / "retired"
-"""A `.tflite` of each recipe that releases before 0.3 had, of the classifier in `EXPORTED / "pool"`."""
 EMBED = ("pool", "raw")
 """Heads whose files have the signature `embed`."""
 WIDTH = 32

@@ -11,9 +11,8 @@ from standin import classifier
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.held_out import HeldOut
 from retvec_lite.data.scores import score
-from retvec_lite.data.suspects import Check, Suspect, Twins
+from retvec_lite.data.suspects import Check, HeldOut, Suspect, Twins
 from retvec_lite.decision import Decision
 from retvec_lite.report_page.page import training_page
 

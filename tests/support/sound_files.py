@@ -36,7 +36,7 @@ LABELS: Final = ("yes", "no", "maybe", "none of these", "пожалуйста", 
 
 
 FIXED_SETTINGS: Final = {
-    **{"truncates": 0, "drop_invisible": 1, "character_window": 0},
+    **{"contract_version": 3, "truncates": 0, "drop_invisible": 1, "character_window": 0},
     **{"han_length": 1, "han_step": 1, "kana_length": 2, "kana_step": 1, "sea_length": 6, "sea_step": 3},
 }
 """What all files say."""
@@ -102,7 +102,6 @@ def _settings(draw: random.Random) -> dict[str, int]:
     is_cnn, has_words = head == HEADS.index("cnn"), head != HEADS.index("ngrams")
     labels = draw.choice((2, 3, 5, 15, 16, 17, 32, 33, 64, 70, 257))
     found = {
-        "contract_version": draw.choice((1, 2, 3, 3)),
         "max_chars": draw.choice((1, 2, 7, 48, 48, 200)),
         "max_words": draw.choice((1, 2, 9, 9, 40)),
         "word_length": word_length,
@@ -134,7 +133,7 @@ def _decision(settings: dict[str, int], draw: random.Random) -> dict[str, bytes]
     }
     if settings["multi_label"]:
         found["thresholds"] = b"".join(struct.pack("<d", draw.random()) for _ in range(settings["labels"]))
-    if settings["contract_version"] > 2 and draw.random() < 0.5:
+    if draw.random() < 0.5:
         found["shares"] = b"".join(struct.pack("<d", 1.0 - draw.random()) for _ in range(settings["labels"]))
     return found
 
@@ -209,7 +208,7 @@ def _metadata(settings: dict[str, int], labels: list[str], of_text: int, of_word
         **{name: settings[name] for name in ("contract_version", "max_chars", "max_words", "word_length")},
         **{"han_piece": [1, 1], "kana_piece": [2, 1], "sea_piece": [6, 3], "overflow": "wrap", "drop_invisible": True},
     }
-    if settings["letters_only"] and settings["contract_version"] > 1:
+    if settings["letters_only"]:
         encoder["letters_only"] = True
     sizes = {name: settings[name] for name in ("max_chars", "max_words")}
     signatures: list[dict[str, Any]] = [{"name": "classify", "kind": "classify", **sizes}]

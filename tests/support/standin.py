@@ -23,8 +23,6 @@ CONFIG = EncoderConfig(max_chars=96, max_words=12)
 LONG = EncoderConfig(max_chars=160, max_words=20)
 """More slots than a signature for short texts has: exported files get one."""
 
-KEPT = dataclasses.replace(LONG, contract_version=1)
-"""The parameters of the kept exports, which an earlier release could have written."""
 LABELS = ("one", "two", "three", "four", "five")
 HEADS: dict[str, HeadSpec] = {
     "pool": PoolHead(hidden=64),

@@ -30,7 +30,7 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
     """`retvec_lite.json` of the tiny model, with some keys changed; None removes a key."""
     metadata = {
         "format": "retvec-lite",
-        "contract_version": 1,
+        "contract_version": 3,
         "encoder": CONFIG.to_dict(),
         "labels": list(LABELS),
         "head": "pool",
@@ -38,6 +38,7 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
         "embedding": "none",
         "oldest_runtime": {"tflite-runtime": "2.14.0"},
         "created_by": "retvec-lite tests",
+        "signatures": SIGNATURES[1:2],
         "model_sha256": hashlib.sha256(MODEL).hexdigest(),
         **changes,
     }

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import contract
-from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
+from retvec_lite.contract import EncoderConfig
 from retvec_lite.ngrams import PRIME, NgramConfig, ngram_buckets, ngram_logits
 
 pytestmark = needs_coremltools
@@ -24,7 +24,7 @@ def _imported() -> None:
 
 
 def check_any_input(data: st.DataObject) -> None:
-    config = data.draw(configs(contract_version=CONTRACT_VERSION))
+    config = data.draw(configs())
     row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
     words, bits = inferred_words(row, config)
     expected = contract.words(row, config)
@@ -76,7 +76,7 @@ def test_many_texts_under_the_default_config(text: str) -> None:
     config=ngram_configs(),
 )
 def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
-    encoder = data.draw(configs(contract_version=CONTRACT_VERSION))
+    encoder = data.draw(configs())
     row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)
     weights = standin.ngram_weights(config, 3)
     buckets, logits = inferred_ngrams(row, encoder, config, weights)

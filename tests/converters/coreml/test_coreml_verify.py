@@ -154,10 +154,6 @@ def lengthen(dist: Path) -> None:
             "the head settings must be 'pool'",
         ),
         (edit(lambda spec, _: spec.description.metadata.userDefined.update(recipe="int2")), "Unknown recipe 'int2'"),
-        (
-            edit(lambda spec, _: spec.description.metadata.userDefined.update(recipe="int8-dynamic")),
-            "Only earlier releases make and verify int8-dynamic files. Export again with --recipe int4",
-        ),
         (edit(lambda spec, _: spec.description.metadata.userDefined.pop("encoder")), "the encoder settings must be"),
         (
             edit(lambda spec, _: setattr(spec.description, "predictedFeatureName", "class")),

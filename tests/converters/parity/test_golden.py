@@ -18,7 +18,7 @@ CONFIGS = (
     EncoderConfig(max_chars=64, max_words=8),
     EncoderConfig(max_chars=20, max_words=1),
     EncoderConfig(word_length=64, max_chars=200, max_words=4),
-    EncoderConfig(max_chars=128, max_words=8, contract_version=1),
+    EncoderConfig(max_chars=128, max_words=8),
 )
 LABELS = ("yes", "no, really", "„maybe“ 🙂")
 
@@ -61,8 +61,6 @@ def test_hostile_inputs_are_there() -> None:
     assert {*SEPARATORS, *INVISIBLE, 0x10FFFF, 0xFFFD, 0xD800, 0xDFFF, -1, -(2**31), 2**31 - 1, 0x110000} <= values
     assert not texts["empty"].codepoints.any()
     assert set(texts["only spaces"].codepoints.tolist()) == {0, 32}
-    old = {text.name: text for text in golden_texts(EncoderConfig(max_chars=1024, contract_version=1))}
-    assert len(old["10,000 characters"].text or "") == 10_000
     composed = set(map(ord, unicodedata.normalize("NFC", "".join(map(chr, SEPARATORS)))))
     assert set(texts["every separator alone"].codepoints.tolist()) - {0} == composed
     assert {0x200D, 0xFE0F} <= set(texts["emoji joined by ZWJ"].codepoints.tolist())
@@ -193,12 +191,9 @@ def test_long_texts_have_the_answer_of_their_windows(config: EncoderConfig) -> N
         assert [cases[name]["text"] for name in long["windows"]] == windows
         table = np.array([cases[name]["probabilities"]["int8"] for name in long["windows"]])
         assert long["probabilities"]["int8"] == pytest.approx(
-            combine(table, LABELS, DECISION, config, windows).tolist(), abs=1e-3
+            combine(table, LABELS, DECISION, windows).tolist(), abs=1e-3
         )
     assert any(long["labels"] for long in told["long"] if "labels" in long)
-    old = EncoderConfig(contract_version=1)
-    texts = golden_texts(old)
-    assert "long" not in json.loads(golden_bytes(old, LABELS, texts, {"int8": (np.eye(3)[[0] * len(texts)], 0.002)}))
 
 
 def test_a_changed_answer_is_refused() -> None:

@@ -20,10 +20,7 @@ def by_the_contract(text: str) -> list[str]:
     codes = [ord(char) for char in without_repeats(unicodedata.normalize("NFC", text))]
     folded = folded_letters(True)
     chars = [0 if code in SEPARATING else folded.get(code, code) for code in visible_characters(codes, ENCODER)]
-    version = ENCODER.contract_version
-    runs = itertools.groupby(
-        chars, lambda code: is_latin(code) or is_letter(code, version) or is_other_letter(code, version)
-    )
+    runs = itertools.groupby(chars, lambda code: is_latin(code) or is_letter(code) or is_other_letter(code))
     words = ["".join(map(chr, run)) for is_word, run in runs if is_word]
     return [word for word in words if len(word) <= 16]
 

@@ -34,8 +34,8 @@ class Golden(stream: InputStream, engine: Boolean = false) {
     /** A case has no text if no Kotlin string has its code points, such as negative ones. */
     val cases: List<Case> = json.getJSONArray("cases").let { list -> List(list.length()) { case(list.getJSONObject(it)) } }
 
-    /** Texts that are read in windows; a file of contract version 1 has none. Their [Case.codePoints] are not told. */
-    val long: List<Case> = json.optJSONArray("long")?.let { list -> List(list.length()) { case(list.getJSONObject(it)) } } ?: emptyList()
+    /** Texts that are read in windows. Their [Case.codePoints] are not told. */
+    val long: List<Case> = json.getJSONArray("long").let { list -> List(list.length()) { case(list.getJSONObject(it)) } }
 
     /** The recipe of the exported file, and the tolerance of its probabilities. */
     val recipe: String = json.getJSONObject("tolerance").keys().asSequence()

@@ -43,11 +43,10 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val unknownPower = decision.optDouble("unknown_power", 0.0)
     private val thresholds = decision.optJSONArray("thresholds")?.let { list -> DoubleArray(list.length(), list::getDouble) }
     private val characters = sorted(decision.optString("characters"))
-    private val version = metadata.getInt("contract_version")
     private val shares = decision.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) }
         ?: DoubleArray(labels.size) { 1.0 / labels.size }
-    private val windows = Windows(full.maxChars, version)
-    private val combined = Combined(labels.size, unknown, thresholds != null, if (version > 2) shares else null)
+    private val windows = Windows(full.maxChars)
+    private val combined = Combined(labels.size, unknown, thresholds != null, shares)
     private var engine: Engine? = start(model)
 
     /** How many code points the model takes at once; a longer text is read in windows that end at words. */
@@ -203,7 +202,7 @@ private fun readMetadata(model: ByteBuffer): JSONObject = try {
     val json = JSONObject(String(zip.apply { while (nextEntry.name != "retvec_lite.json") continue }.readBytes()))
     expect(json.getString("format") == "retvec-lite", "RVL_NOT_RETVEC") { "The metadata has the format ${json.get("format")}, not retvec-lite." }
     val version = json.getInt("contract_version")
-    expect(version in 1..3, "RVL_VERSION") { "The model follows contract version $version, this class 1 to 3. Use both from one release." }
+    expect(version == 3, "RVL_VERSION") { "The model follows contract version $version, this class 3. Use both from one release." }
     val labels = json.getJSONArray("labels").length()
     check(labels > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
     for (name in listOf("thresholds", "shares")) check(json.optJSONObject("decision")?.optJSONArray(name)?.let { it.length() == labels } != false)

@@ -1,7 +1,5 @@
 package org.retveclite
 
-import java.text.Normalizer
-import java.text.Normalizer.Form.NFC
 import kotlin.math.exp
 import kotlin.math.ln
 import kotlin.math.sqrt
@@ -11,11 +9,11 @@ import kotlin.math.sqrt
  *
  * Call [read], then [next] until it returns false. Nothing is allocated but for the longest text so far.
  */
-internal class Windows(private val maxChars: Int, private val contractVersion: Int) {
+internal class Windows(private val maxChars: Int) {
     /** How many code points of a text are read at most. */
-    val limit: Int = if (contractVersion == 1) maxChars else maxOf(MOST_DECOMPOSED * maxChars, minOf(32 * maxChars, 16_384))
-    private val condensed = if (contractVersion > 2) Condensed(limit) else null
-    private var points = IntArray(maxChars)
+    val limit: Int = maxOf(MOST_DECOMPOSED * maxChars, minOf(32 * maxChars, 16_384))
+    private val condensed = Condensed(limit)
+    private var points = condensed.points
     private var at = 0
     private var end = 0
     private var isFirst = true
@@ -28,63 +26,30 @@ internal class Windows(private val maxChars: Int, private val contractVersion: I
     var blanks = 0
         private set
 
-    /** Reads a text: condensed, or up to contract version 2 its start, composed. */
+    /** Reads a text, condensed. */
     fun read(given: CharSequence) {
         at = 0
         isFirst = true
-        if (condensed == null) {
-            compose(given)
-        } else {
-            condensed.read(given)
-            points = condensed.points
-            end = condensed.count
-        }
+        condensed.read(given)
+        points = condensed.points
+        end = condensed.count
         if (end <= maxChars) return
         while (end > 0 && isSeparator(points[end - 1])) end--
         skip()
     }
 
-    /** Whether a text has one of some sorted code points, in what is read of it or, up to contract version 2, in its start as it is given. */
+    /** Whether a text has one of some sorted code points, in what is read of it. */
     fun hasAny(given: CharSequence, wanted: IntArray): Boolean {
-        if (condensed != null) {
-            read(given)
-            return hasAny(wanted, at, end)
-        }
-        var unit = 0
-        var left = limit
-        while (unit < given.length && left-- > 0) {
-            val point = Character.codePointAt(given, unit)
-            if (wanted.binarySearch(point) >= 0) return true
-            unit += Character.charCount(point)
-        }
-        return false
+        read(given)
+        return hasAny(wanted, at, end)
     }
 
-    /** Whether the window counts: up to contract version 2, and if it has one of some sorted code points. */
-    fun counts(wanted: IntArray): Boolean = condensed == null || wanted.isEmpty() || hasAny(wanted, at, at + count)
+    /** Whether the window counts: if it has one of some sorted code points, of which there are some. */
+    fun counts(wanted: IntArray): Boolean = wanted.isEmpty() || hasAny(wanted, at, at + count)
 
     private fun hasAny(wanted: IntArray, start: Int, end: Int): Boolean {
         for (index in start until end) if (wanted.binarySearch(points[index]) >= 0) return true
         return false
-    }
-
-    /** Takes the start of a text, composed, unpaired surrogates included: the graph cleans them. */
-    private fun compose(given: CharSequence) {
-        val most = maxOf(limit, MOST_DECOMPOSED * maxChars)
-        val isLong = given.length > most && Character.codePointCount(given, 0, given.length) > most
-        var stop = if (isLong) Character.offsetByCodePoints(given, 0, most) else given.length
-        var text = given
-        if (!staysAsItIs(given, stop)) {
-            text = composed(if (isLong) given.subSequence(0, stop) else given)
-            stop = text.length
-        }
-        var unit = 0
-        end = 0
-        while (unit < stop && (contractVersion > 1 || end < maxChars)) {
-            if (end == points.size) points = points.copyOf(2 * end)
-            points[end] = Character.codePointAt(text, unit)
-            unit += Character.charCount(points[end++])
-        }
     }
 
     /** Goes on to the next window; there is at least one. */
@@ -132,9 +97,9 @@ private fun isSentenceEnd(point: Int) = point == '.'.code || point == '!'.code |
 
 /**
  * What the windows of a text say together: "Combine" in docs/contract.md. [unknown] is the label that is never the best one;
- * [shares] are how common the labels are, null up to contract version 2.
+ * [shares] are how common the labels are.
  */
-internal class Combined(size: Int, private val unknown: Int, private val several: Boolean, private val shares: DoubleArray?) {
+internal class Combined(size: Int, private val unknown: Int, private val several: Boolean, private val shares: DoubleArray) {
     private val sums = DoubleArray(size)
     private var weights = 0.0
     private var hasOneThatCounts = false
@@ -160,15 +125,13 @@ internal class Combined(size: Int, private val unknown: Int, private val several
     }
 
     private fun weight(probabilities: FloatArray): Double {
-        var best = 0.0
         var said = 0.0
         for (label in sums.indices) {
             if (label == unknown) continue
             val value = maxOf(probabilities[label], java.lang.Float.MIN_NORMAL).toDouble()
-            best = maxOf(best, value)
-            if (shares != null) said += value * ln(value / shares[label])
+            said += value * ln(value / shares[label])
         }
-        return if (shares == null) best * best * best * best else exp(2 * said)
+        return exp(2 * said)
     }
 
     fun copyInto(into: FloatArray): FloatArray {
@@ -187,12 +150,3 @@ internal fun FloatArray.scale(): FloatArray {
 /** A character that is one code point in composed form has at most so many in decomposed form. */
 private const val MOST_DECOMPOSED = 4
 
-private fun composed(text: CharSequence): CharSequence =
-    if (Normalizer.isNormalized(text, NFC)) text else Normalizer.normalize(text, NFC)
-
-/** Whether composing surely leaves a text up to [end] as it is: most texts need no call that allocates. */
-private fun staysAsItIs(text: CharSequence, end: Int): Boolean {
-    // UTF-16 units below U+0300, and emoji.
-    for (at in 0 until end) if (!(text[at] < '\u0300' || text[at] in '\uD83C'..'\uD83E' || text[at].isLowSurrogate())) return false
-    return true
-}

@@ -11,8 +11,8 @@ import kotlin.math.ln
 class ExplainTest {
     private fun words(text: String, parts: List<Pair<Int, Int>>) = parts.map { (start, end) -> text.substring(start, end) }
 
-    private fun pretend(engine: FakeEngine, version: Int = 3) =
-        TextClassifier(ModelFile.with(ModelFile.json { put("contract_version", version) }.toString())) { engine }
+    private fun pretend(engine: FakeEngine) =
+        TextClassifier(ModelFile.with(ModelFile.json.toString())) { engine }
 
     @Test
     fun partsAreThoseOfPython() {
@@ -61,12 +61,10 @@ class ExplainTest {
 
     @Test
     fun onlyWhatTheModelReadsIsExplained() {
-        for (version in 2..3) {
-            val classifier = pretend(FakeEngine(), version)
-            val word = "x".repeat(classifier.readLimit / 2)
-            assertEquals(classifier.readLimit, classifier.explain("$word \uD83D\uDE00 $word").last().end - 1)
-            assertEquals(emptyList<Span>(), classifier.explain(""))
-        }
+        val classifier = pretend(FakeEngine())
+        val word = "x".repeat(classifier.readLimit / 2)
+        assertEquals(classifier.readLimit, classifier.explain("$word \uD83D\uDE00 $word").last().end - 1)
+        assertEquals(emptyList<Span>(), classifier.explain(""))
     }
 
     @Test

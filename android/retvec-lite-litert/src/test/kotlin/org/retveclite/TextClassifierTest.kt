@@ -26,21 +26,19 @@ class TextClassifierTest {
             .put(signature("embed", "embed", maxChars, 64))
             .put(signature("classify_4", "classify", 20, 4))
             .put(signature("classify_2", "classify", 10, 2))
-        return TextClassifier(ModelFile.with(ModelFile.json { put("signatures", signatures).put("contract_version", 2) }.toString())) { engine }
+        return TextClassifier(ModelFile.with(ModelFile.json { put("signatures", signatures) }.toString())) { engine }
     }
 
-    private fun single(engine: Engine, version: Int = 2) = TextClassifier(
-        ModelFile.with(ModelFile.json { remove("signatures").also { put("contract_version", version) } }.toString()),
-    ) { engine }
+    private fun single(engine: Engine) =
+        TextClassifier(ModelFile.with(ModelFile.json { remove("signatures") }.toString())) { engine }
 
     @Test
     fun codePointsMatchPython() {
         val golden = Golden(javaClass.getResourceAsStream("/golden.json")!!)
         val texts = golden.cases.filter { it.text != null }
         assertTrue(texts.size > 50)
-        val version = ModelFile.json.getInt("contract_version")
-        assertEquals(version > 2, texts.any { it.name.endsWith(", condensed") })
-        val classifier = single(engine, version)
+        assertTrue(texts.any { it.name.endsWith(", condensed") })
+        val classifier = single(engine)
         for (case in texts) {
             classifier.probabilities(case.text!!)
             assertArrayEquals(case.name, case.codePoints.copyOf(maxChars), engine.input)
@@ -48,9 +46,9 @@ class TextClassifierTest {
     }
 
     @Test
-    fun anEmojiIsOneCodePointAndUnpairedSurrogatesStay() {
+    fun anEmojiIsOneCodePointAndUnpairedSurrogatesAreReplaced() {
         single(engine).probabilities("a\uD83D\uDE00b\uD800c\uDC00\uD800")
-        assertArrayEquals(intArrayOf(0x61, 0x1F600, 0x62, 0xD800, 0x63, 0xDC00, 0xD800, 0), engine.input.copyOf(8))
+        assertArrayEquals(intArrayOf(0x61, 0x1F600, 0x62, 0xFFFD, 0x63, 0xFFFD, 0xFFFD, 0), engine.input.copyOf(8))
     }
 
     @Test
@@ -58,21 +56,19 @@ class TextClassifierTest {
         val classifier = single(engine)
         classifier.probabilities("ngu\u031Bo\u031B\u0300i cafe\u0301")
         assertArrayEquals("người café".codePoints().toArray().copyOf(maxChars), engine.input)
-        classifier.probabilities("e\u0301".repeat(maxChars))
-        assertArrayEquals(IntArray(maxChars) { 0xE9 }, engine.input)
-        classifier.probabilities("a".repeat(classifier.readLimit - 1) + "e\u0301")
-        assertArrayEquals("the accent is not read", IntArray(maxChars) { if (it == maxChars - 1) 'e'.code else 'a'.code }, engine.input)
+        classifier.probabilities("e\u0301o\u0301".repeat(maxChars / 2))
+        assertArrayEquals(IntArray(maxChars) { if (it % 2 == 0) 0xE9 else 0xF3 }, engine.input)
     }
 
     @Test
-    fun aTextOfVersion3IsCondensed() {
-        single(engine, version = 3).probabilities(" f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!%20now cafe\u0301 \uD83D")
+    fun aTextIsCondensed() {
+        single(engine).probabilities(" f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!%20now cafe\u0301 \uD83D")
         assertArrayEquals("free money! now caf\u00e9 \uFFFD".codePoints().toArray().copyOf(maxChars), engine.input)
     }
 
     @Test
     fun aShortTextClearsALongerOne() {
-        val classifier = single(engine, version = 3)
+        val classifier = single(engine)
         classifier.probabilities("a long text with many words")
         classifier.probabilities("hi")
         assertArrayEquals(intArrayOf(0x68, 0x69).copyOf(maxChars), engine.input)
@@ -95,12 +91,12 @@ class TextClassifierTest {
         assertEquals(listOf("classify_2", "classify_4"), runs("\u4E00\u4E8C\u4E09", slots = 3))
         assertEquals(listOf("classify_2", "classify_4", "classify"), runs("\u4E00\u4E8C\u4E09\u56DB\u4E94", slots = 5))
         assertEquals("spaces show that there are more words", listOf("classify_4"), runs("a b c", slots = 3))
-        assertEquals(listOf("classify"), runs("a b c d e", slots = 5))
+        assertEquals(listOf("classify"), runs("aa bb cc dd ee", slots = 5))
         assertEquals(listOf("classify_4"), runs("more than 10 chars", slots = 4))
         assertEquals(listOf("classify"), runs("more characters than either takes", slots = 1))
         val long = "word ".repeat(maxChars / 5) + "two words"
         assertEquals("each window takes the shortest", listOf("classify", "classify"), runs(long, slots = 1))
-        assertEquals("emoji count once", listOf("classify_2"), runs("\uD83D\uDE00".repeat(10), slots = 1))
+        assertEquals("emoji count once", listOf("classify_2"), runs("\uD83D\uDE00\uD83D\uDE03".repeat(5), slots = 1))
     }
 
     @Test
@@ -112,22 +108,19 @@ class TextClassifierTest {
     fun aLongTextIsAnsweredByItsWindows() {
         val classifier = single(engine)
         val text = "word ".repeat(maxChars / 5) + "Where is my parcel?"
-        // The fake answers 1, 1, ... to the first window and 2, 2, ... to the second.
-        val expected = (1.0 * 1 + 16.0 * 2) / (1 + 16)
-        assertEquals(expected, classifier.probabilities(text).last().toDouble(), 1e-6)
+        assertTrue("the fake answers 1, 1, ... to the first window and 2, 2, ... to the second", classifier.probabilities(text).last() in 1f..2f)
         assertEquals(listOf("classify", "classify"), engine.runs)
         assertTrue(String(engine.input, 0, maxChars).trimEnd('\u0000').endsWith("word Where is my parcel?"))
         assertEquals("a shorter text after it", 3f, classifier.probabilities("hi").last())
-        assertEquals("version 1", 1f, single(FakeEngine(), version = 1).probabilities(text).last())
     }
 
     @Test
-    fun windowsOfVersion3CountByWhatTheySay() {
+    fun windowsCountByWhatTheySay() {
         // All labels are equally probable in each window: 1, 1, ... and then 2, 2, ...
         val text = "word ".repeat(maxChars / 5) + "Where is my parcel?"
         fun answer(shares: List<Double>?, characters: String): Double {
             val decision = ModelFile.json.getJSONObject("decision").put("unknown_label", JSONObject.NULL).put("characters", characters)
-            val json = ModelFile.json { remove("signatures").also { put("contract_version", 3).put("decision", decision.put("shares", shares?.let(::JSONArray))) } }
+            val json = ModelFile.json { remove("signatures").also { put("decision", decision.put("shares", shares?.let(::JSONArray))) } }
             return TextClassifier(ModelFile.with(json.toString())) { FakeEngine() }.use { it.probabilities(text).last().toDouble() }
         }
         val count = ModelFile.json.getJSONArray("labels").length()
@@ -165,11 +158,11 @@ class TextClassifierTest {
     }
 
     /** Labels a, none and b with the given probabilities. */
-    private fun deciding(vararg probabilities: Float, version: Int = 2, decision: JSONObject.() -> Unit): TextClassifier {
+    private fun deciding(vararg probabilities: Float, decision: JSONObject.() -> Unit): TextClassifier {
         val fields = JSONObject().put("threshold", 0.5).put("unknown_label", "none").put("characters", "Aa\uD835\uDD38")
         val json = ModelFile.json {
             remove("signatures")
-            put("labels", JSONArray(listOf("a", "none", "b"))).put("contract_version", version)
+            put("labels", JSONArray(listOf("a", "none", "b")))
             put("decision", fields.apply(decision))
         }
         val engine = object : Engine {
@@ -192,18 +185,18 @@ class TextClassifierTest {
         assertEquals("unknown label", Prediction(null, 0.4f), unlimited.predict("a"))
         assertEquals(Prediction("none", 0.5f), unlimited.predict("a", reject = false))
         val sure = deciding(0f, 0f, 1f) {}
-        for (text in listOf("", " \n", "b?", "\uD835\uDD39", "b".repeat(32 * maxChars) + "a")) {
+        for (text in listOf("", " \n", "b?", "\uD835\uDD39", "bc ".repeat(16 * maxChars) + "a")) {
             assertEquals(text, Prediction(null, 1f), sure.predict(text))
             assertEquals(text, Prediction("b", 1f), sure.predict(text, reject = false))
         }
-        for (text in listOf("A", "b a", "\uD835\uDD38", "b".repeat(32 * maxChars - 1) + "a")) {
+        for (text in listOf("A", "b a", "\uD835\uDD38", "bc ".repeat(10 * maxChars) + "a")) {
             assertEquals(text, Prediction("b", 1f), sure.predict(text))
         }
     }
 
     @Test
-    fun knownLettersOfVersion3AreThoseOfTheCondensedText() {
-        val sure = deciding(0f, 0f, 1f, version = 3) {}
+    fun knownLettersAreThoseOfTheCondensedText() {
+        val sure = deciding(0f, 0f, 1f) {}
         for (text in listOf("<a>?", "b", "bc ".repeat(16 * maxChars) + "a")) assertEquals(text, Prediction(null, 1f), sure.predict(text))
         for (text in listOf("&#97;", "%41", " .".repeat(32 * maxChars) + "a")) assertEquals(text, Prediction("b", 1f), sure.predict(text))
     }
@@ -224,7 +217,7 @@ class TextClassifierTest {
     }
 
     @Test
-    fun filesOfEarlierReleasesRejectNothing() {
+    fun aFileWithoutADecisionRejectsNothing() {
         val fields = listOf("threshold", "unknown_label")
         val old = deciding(0.2f, 0.5f, 0.3f) { fields.forEach { put(it, JSONObject.NULL) }.also { put("characters", "") } }
         assertEquals(Prediction("none", 0.5f), old.predict(""))
@@ -234,7 +227,7 @@ class TextClassifierTest {
     @Test
     fun aCallAllocatesNothingWhenGivenAnArray() {
         engine.isRecording = false
-        for (version in 2..3) allocatesNothing(single(engine, version))
+        allocatesNothing(single(engine))
     }
 
     private fun allocatesNothing(classifier: TextClassifier) {

@@ -17,8 +17,8 @@ class WindowsTest {
 
     private fun JSONArray.floats() = FloatArray(length()) { getDouble(it).toFloat() }
 
-    private fun windows(text: String, maxChars: Int, version: Int = 2): List<String> {
-        val windows = Windows(maxChars, version)
+    private fun windows(text: String, maxChars: Int): List<String> {
+        val windows = Windows(maxChars)
         windows.read("a text before that is longer than <b>this</b> one ".repeat(9))
         windows.read(text)
         return generateSequence {
@@ -37,26 +37,20 @@ class WindowsTest {
 
     @Test
     fun noMoreIsReadThanInPython() {
-        for (case in each("limits", JSONArray::getJSONArray)) assertEquals(case.getInt(1), Windows(case.getInt(0), 2).limit)
+        for (case in each("limits", JSONArray::getJSONArray)) assertEquals(case.getInt(1), Windows(case.getInt(0)).limit)
     }
 
     @Test
-    fun version1ReadsTheStart() {
-        assertEquals(10, Windows(10, 1).limit)
-        assertEquals(listOf("\u00e9".repeat(10)), windows("e\u0301".repeat(30), 10, version = 1))
-    }
-
-    @Test
-    fun version3CutsWhatIsLeftOfAText() {
-        assertEquals(listOf("Hello again!", "Where is my parcel?"), windows("<p>Hello  again!!!!!!!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20, version = 3))
+    fun whatIsLeftOfATextIsCut() {
+        assertEquals(listOf("Hello again!", "Where is my parcel?"), windows("<p>Hello  again!!!!!!!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20))
     }
 
     @Test
     fun probabilitiesAreCombinedAsInPython() {
-        for (key in listOf("combine", "combine_3")) for (case in each(key, JSONArray::getJSONObject)) {
+        for (case in each("combine", JSONArray::getJSONObject)) {
             val expected = case.getJSONArray("text").floats()
             val shares = case.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) } ?: DoubleArray(3) { 1 / 3.0 }
-            val combined = Combined(expected.size, case.optInt("unknown", -1), case.getBoolean("several"), shares.takeIf { key == "combine_3" })
+            val combined = Combined(expected.size, case.optInt("unknown", -1), case.getBoolean("several"), shares)
             combined.add(floatArrayOf(9f, 9f, 9f))
             combined.clear()
             for (row in case.getJSONArray("windows").let { list -> List(list.length(), list::getJSONArray) }) combined.add(row.floats())
@@ -67,7 +61,7 @@ class WindowsTest {
     @Test
     fun windowsThatDoNotCountDoSoWhereAllAreSuch() {
         fun combined(vararg counts: Boolean): Float {
-            val combined = Combined(2, -1, several = true, shares = null)
+            val combined = Combined(2, -1, several = true, shares = doubleArrayOf(0.5, 0.5))
             counts.forEachIndexed { index, counts -> combined.add(floatArrayOf(0.1f * (index + 1), 0f), counts) }
             return combined.copyInto(FloatArray(2))[0]
         }

@@ -17,7 +17,7 @@ internal object ManifestReader {
     private const val FORMAT = "retvec-lite-manifest"
     private const val MANIFEST_VERSION = 1
 
-    /** The newest version of the contract that this library reads. */
+    /** The version of the contract that this library reads. */
     private const val CONTRACT_VERSION = 3
 
     fun read(signed: ByteArray): Manifest = try {
@@ -26,7 +26,7 @@ internal object ManifestReader {
         if (fields.opt("manifest_version") != MANIFEST_VERSION) throw JSONException("it is of another version; update retvec-lite")
         // Before the rest, which a newer contract may have changed.
         val contract = whole(fields.get("contract_version"))
-        if (contract !in 1..CONTRACT_VERSION) {
+        if (contract != CONTRACT_VERSION) {
             throw RetvecError("UPDATE_CONTRACT", "The files follow version $contract of the contract. Update retvec-lite first.")
         }
         Manifest(

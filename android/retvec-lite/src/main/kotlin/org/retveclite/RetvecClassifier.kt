@@ -43,8 +43,8 @@ class RetvecClassifier @Throws(RetvecError::class) constructor(model: ByteBuffer
     val metadata: String = NativeEngine.metadata(engine).decode()
 
     /**
-     * How many code points of a text are read; what lies behind them is not. Long texts are read in windows. Models that follow version 3 of the
-     * contract, as new ones do, count those that are left without markup, padding and what is invisible.
+     * How many code points of a text are read, of those that are left without markup, padding and what is invisible. Long texts are read in
+     * windows.
      */
     val readLimit: Int = NativeEngine.readLimit(engine)
 

@@ -10,7 +10,6 @@ import org.junit.Before
 import org.junit.Test
 import java.io.File
 import java.nio.ByteBuffer
-import java.nio.ByteOrder
 import kotlin.math.ln
 import kotlin.math.sqrt
 
@@ -108,28 +107,18 @@ class RetvecClassifierTest {
     }
 
     @Test
-    fun textsAreReadAsTheyAreGivenAndCutWhereReadingEnds() = listOf(2, 3).forEach { version ->
-        RetvecClassifier(ofVersion(version, file("plain").readBytes())).use { classifier ->
-            assertArrayEquals(classifier.probabilities("\u00FCber"), classifier.probabilities("u\u0308ber"), 0f)
-            assertArrayEquals(classifier.embed("\u00FCber"), classifier.embed("u\u0308ber"), 0f)
-            val filler = "parcel ".repeat(classifier.readLimit / 7 + 1).take(classifier.readLimit)
-            assertArrayEquals(classifier.probabilities(filler), classifier.probabilities("$filler cancel"), 0f)
-            assertArrayEquals(classifier.probabilities("\uFFFD x"), classifier.probabilities("\uD83D x"), 0f)
-            val text = "u\u0308ber \uD83D\uDE00\u0301 \u1100\u1161\u11A8 \uDC00 e\u0301a\u0300 \u0958"
-            assertEquals(text.split(" "), classifier.explain(text).map { text.substring(it.start, it.end) })
-        }
-    }
-
-    /** A file as one that follows a version of the contract, under a right checksum. */
-    private fun ofVersion(version: Int, bytes: ByteArray): ByteBuffer {
-        val file = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
-        val settings = List(file.getInt(20)) { 64 + 16 * it }.first { file.getInt(it) == 1 }
-        file.putInt(file.getInt(settings + 4), version).putLong(24, 0)
-        return file.putLong(24, (0 until bytes.size / 4).sumOf { file.getInt(4 * it).toUInt().toLong() * (2 * it + 1) })
+    fun textsAreReadAsTheyAreGivenAndCutWhereReadingEnds() = RetvecClassifier(file("plain")).use { classifier ->
+        assertArrayEquals(classifier.probabilities("\u00FCber"), classifier.probabilities("u\u0308ber"), 0f)
+        assertArrayEquals(classifier.embed("\u00FCber"), classifier.embed("u\u0308ber"), 0f)
+        val filler = "parcel ".repeat(classifier.readLimit / 7 + 1).take(classifier.readLimit)
+        assertArrayEquals(classifier.probabilities(filler), classifier.probabilities("$filler cancel"), 0f)
+        assertArrayEquals(classifier.probabilities("\uFFFD x"), classifier.probabilities("\uD83D x"), 0f)
+        val text = "u\u0308ber \uD83D\uDE00\u0301 \u1100\u1161\u11A8 \uDC00 e\u0301a\u0300 \u0958"
+        assertEquals(text.split(" "), classifier.explain(text).map { text.substring(it.start, it.end) })
     }
 
     @Test
-    fun textsAreCondensedFromVersion3On() = RetvecClassifier(file("plain")).use { classifier ->
+    fun textsAreCondensed() = RetvecClassifier(file("plain")).use { classifier ->
         val padded = " <b>${"\u200B".repeat(classifier.readLimit)}w - h - e - r - e</b>  %69s&#32;it${"?".repeat(600_000)}"
         assertArrayEquals(classifier.probabilities("where is it?"), classifier.probabilities(padded), 0f)
         assertArrayEquals(classifier.embed("where is it?"), classifier.embed(padded), 0f)
