@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from retvec_lite.contract import BLANK, CONTRACT_VERSION, INVISIBLE
+from retvec_lite.contract import BLANK, INVISIBLE
 from retvec_lite.data.copies import copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import SAYS, plain_name
@@ -242,7 +242,7 @@ def _key(label: str) -> str:
     try:
         return str(float(folded))  # 1, 01 and 1.0
     except ValueError:
-        return folded.translate(lookalikes(CONTRACT_VERSION))
+        return folded.translate(lookalikes())
 
 
 def _is_invisible(character: str) -> bool:
@@ -257,7 +257,7 @@ def _with_code_points(label: str, other: str) -> str:
         for character in label
         if _is_invisible(character)
         or character in _ODD_SPACES
-        or (ord(character) in lookalikes(CONTRACT_VERSION) and character.casefold() not in other.casefold())
+        or (ord(character) in lookalikes() and character.casefold() not in other.casefold())
     )
     return repr(label) + (f" (with {', '.join(odd)})" if odd else "")
 
