@@ -254,7 +254,7 @@ class Learning(Trained):
             before,
             after,
             forgotten,
-            _ADVICE if model.training["linear"]["softmax"] and model.training["training_texts"] > _FEW_TEXTS else "",
+            _ADVICE if model.training["linear"]["few"] and model.training["training_texts"] > _FEW_TEXTS else "",
         )
         return result
 

@@ -29,12 +29,12 @@ QUICK: dict[str, Any] = {"meaning": "none", "head": "linear"}
 
 
 def usual(**options: Any) -> rl.Classifier:
-    """The usual few-text classifier, a softmax regression on the sentence network."""
+    """The usual few-text classifier, on the sentence network."""
     return rl.train(TEXTS, LABELS, **options)
 
 
 def quick(**options: Any) -> rl.Classifier:
-    """A softmax regression on n-grams and mean word vectors."""
+    """N-grams and mean word vectors."""
     return rl.train(TEXTS, LABELS, **QUICK, **options)
 
 
@@ -46,7 +46,7 @@ def machine(**options: Any) -> rl.Classifier:
         return quick(**options)
 
 
-WAYS: dict[str, Callable[..., rl.Classifier]] = {"softmax": usual, "quick": quick, "machine": machine}
+WAYS: dict[str, Callable[..., rl.Classifier]] = {"usual": usual, "quick": quick, "machine": machine}
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def softmax(folders: Callable[[str], Path]) -> Path:
-    return folders("softmax")
+def usual_folder(folders: Callable[[str], Path]) -> Path:
+    return folders("usual")
 
 
 @pytest.fixture(name="quick")
@@ -124,8 +124,8 @@ def test_the_same_again_changes_nothing(trained: Path, tmp_path: Path) -> None:
     assert once.model.to_bytes() == before.learn(JAZZ, ["alarm"] * len(JAZZ)).model.to_bytes(), "the same bytes again"
 
 
-def test_it_ends_where_a_training_of_all_texts_does(softmax: Path) -> None:
-    found = rl.load(softmax).learn(JAZZ, ["music"] * len(JAZZ))
+def test_it_ends_where_a_training_of_all_texts_does(usual_folder: Path) -> None:
+    found = rl.load(usual_folder).learn(JAZZ, ["music"] * len(JAZZ))
     anew = rl.train([*TEXTS, *JAZZ], [*LABELS, *["music"] * len(JAZZ)])
     texts = [
         "wake me at seven please",
@@ -139,7 +139,7 @@ def test_it_ends_where_a_training_of_all_texts_does(softmax: Path) -> None:
 def test_vectors_teach_what_texts_teach(way: str, trained: Path, tmp_path: Path) -> None:
     more = JAZZ, ["music"] * len(JAZZ)
     by_texts = rl.load(trained)
-    assert by_texts.training["linear"]["softmax"] == (way != "machine")
+    assert by_texts.training["linear"]["few"] == (way != "machine")
     WAYS[way](keep="vectors", out=tmp_path / "vectors")
     assert {path.name for path in (tmp_path / "vectors").iterdir()} >= {"vectors.safetensors", "report.html"}
     for path in ("vectors.safetensors", "classifier.safetensors"):
@@ -235,8 +235,8 @@ def test_other_thresholds_keep_the_texts(quick: Path) -> None:
     assert found.decision.threshold == 0.9 and found.decision.characters != ""
 
 
-def test_exported_files_have_nothing_of_it(softmax: Path, tmp_path: Path) -> None:
-    found = rl.load(softmax).learn(JAZZ, ["music"] * len(JAZZ))
+def test_exported_files_have_nothing_of_it(usual_folder: Path, tmp_path: Path) -> None:
+    found = rl.load(usual_folder).learn(JAZZ, ["music"] * len(JAZZ))
     found.export(tmp_path / "dist", formats="engine")
     for path in (tmp_path / "dist").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""

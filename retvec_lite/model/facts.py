@@ -51,7 +51,7 @@ _MEANING: Final = structured(
 )
 
 _LINEAR: Final = {
-    "softmax": FLAG,
+    "few": FLAG,
     "clean": FLAG,
     "names": listed(TEXT),
     "shift": Kind("a number", lambda value: type(value) is float),

@@ -9,7 +9,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -43,10 +42,6 @@ from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.stacking import LINEAR, NETWORK
 from retvec_lite.training.wider_network import fit_columns
 from retvec_lite.training.word_vectors import embed_words
-
-_PASSES: Final = 5
-"""Passes of SAGA: of 1,200 texts of AG News and 2,400 of Banking77, no worse on validation texts than the ten of a training, and better
-than two to five from the solution that was there, whose weights are rounded."""
 
 Kept = Dataset | Vectors
 
@@ -271,7 +266,7 @@ def _described(model: TrainedModel, kept: Kept, settings: FitSettings, before: S
     """Return names of labels that told something in the training, those of labels that are new since, all descriptions, and related words."""
     if model.multi_label:
         return NOTHING
-    few, called = model.training["linear"]["softmax"], {*model.training["linear"]["names"]}
+    few, called = model.training["linear"]["few"], {*model.training["linear"]["names"]}
     if few:
         called |= set(model.labels) - set(before)
     texts = kept if isinstance(kept, Dataset) else Dataset((), (), Path(), False)
@@ -322,11 +317,10 @@ def _fit(
         model.labels,
         settings,
         ngrams,
-        softmax=facts["softmax"],
+        few=facts["few"],
         several=model.multi_label,
         sentences=sentences,
         counted=np.concatenate(counted),
-        passes=_PASSES,
     )
     progress("fitting n-grams", 1, 1)
     return solved.scaled(factor)

@@ -1,9 +1,8 @@
 """A solved linear part: weighted n-grams, what words mean and vectors of texts, told apart by a linear classifier.
 
-The problems are convex, so each has one solution. Few texts get a softmax regression; others a support vector machine
-for all labels at once (Crammer and Singer 2001, https://www.jmlr.org/papers/v2/crammer01a.html), which takes a third of the time of
-one label against the rest, and is as good; several labels a text need the latter. scikit-learn solves all three, the machines by
-liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
+The problems are convex, so each has one solution. Few texts, and several labels a text, get a support vector machine for each label against
+the rest; others one for all labels at once (Crammer and Singer 2001, https://www.jmlr.org/papers/v2/crammer01a.html), which takes a third of
+the time. scikit-learn solves both by liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
 """
 
 import dataclasses
@@ -25,8 +24,8 @@ _DIRECTIONS: Final = 64
 """Principal components of these vectors that are read: all of them are no better, and take twice the time."""
 
 _MEANING_LENGTH: Final = 0.6
-_MEANING_LENGTH_OF_SOFTMAX: Final = 0.7
-"""Length of a text's meaning beside n-grams, chosen on validation texts; that of a softmax regression."""
+_MEANING_LENGTH_OF_FEW: Final = 0.7
+"""Length of a text's meaning beside n-grams, chosen on validation texts; that of few texts."""
 
 _PENALTY_OF_EACH: Final = 1.0
 """LinearSVC's C for one label against the rest: its default."""
@@ -34,13 +33,6 @@ _TOLERANCE: Final = 0.1
 """When LinearSVC ends: weights are rounded to 8 bits afterwards, so its default precision of 1e-4 would be wasted time."""
 _UNSEEN: Final = -2.0
 """The score of a label without a text: below that of any label that the solver saw."""
-
-_STEPS: Final = 15
-_PASSES: Final = 10
-_WORTH_PASSES: Final = 200
-"""When softmax regression ends: after steps of L-BFGS, or, with so many texts and copies, after passes of SAGA (Defazio et
-al. 2014, https://arxiv.org/abs/1407.0202), which take less time. More gained nothing."""
-UNSEEN_BY_SOFTMAX: Final = -4.0
 
 
 class Vectors(NamedTuple):
@@ -78,8 +70,8 @@ class Weighing(NamedTuple):
 USUAL: Final = Weighing(power=2, penalty=0.5)
 RARE: Final = Weighing(power=4, penalty=0.3)
 """Chosen on validation texts: TF-IDF, and one in which rare n-grams count more."""
-OF_FEW: Final = Weighing(power=3, penalty=10.0, unknown=0.5)
-"""For softmax regression of few texts, chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
+OF_FEW: Final = Weighing(power=3, penalty=0.5, unknown=0.5)
+"""For few texts, chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,20 +117,19 @@ def fit_linear(
     classes: int,
     *,
     seed: int,
-    softmax: bool = False,
+    few: bool = False,
     weighing: Weighing = USUAL,
     vectors: Vectors = MEANS,
     weights: Floats | None = None,
     text_weights: Floats | None = None,
-    passes: int | None = None,
 ) -> LinearModel:
-    """Solve the linear part, by softmax regression where asked for. Labels without a text get low scores.
+    """Solve the linear part, as suits `few` texts or many. Labels without a text get low scores.
 
     `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
-    `passes` are those of SAGA, None for the usual ones.
     """
-    length = _MEANING_LENGTH_OF_SOFTMAX if softmax else _MEANING_LENGTH
-    scaled, squares = _weighted(features.counts.matrix(), OF_FEW if softmax else weighing)
+    length = _MEANING_LENGTH_OF_FEW if few else _MEANING_LENGTH
+    weighing = OF_FEW if few else weighing
+    scaled, squares = _weighted(features.counts.matrix(), weighing)
     roots = np.sqrt(squares)
     centre, basis = np.zeros(0, np.float32), np.zeros((0, 0), np.float32)
     if features.vectors is not None:
@@ -152,12 +143,12 @@ def fit_linear(
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
     if targets.ndim == 2:
         kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
-    elif softmax:
-        kernel, bias = _softmax_regression(scaled, targets, classes, seed, weights[targets] * shares, passes)
     else:
         from sklearn.svm import LinearSVC
 
-        solver = LinearSVC(C=weighing.penalty, multi_class="crammer_singer", random_state=seed, tol=_TOLERANCE)
+        kind = "ovr" if few else "crammer_singer"
+        # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
+        solver = LinearSVC(C=weighing.penalty, multi_class=kind, dual=True, random_state=seed, tol=_TOLERANCE)
         kernel, bias = solve_together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
     buckets = features.counts.buckets
     solved = {
@@ -173,23 +164,6 @@ def fit_linear(
         inner = kernel[-features.meaning.shape[1] :] * np.float32(length)
         solved["meaning/projection"] = snap(np.ascontiguousarray(inner), EIGHT_BITS)
     return LinearModel(solved, vectors)
-
-
-def _softmax_regression(
-    scaled: Matrix, targets: Ints, classes: int, seed: int, shares: Floats, passes: int | None = None
-) -> tuple[Floats, Floats]:
-    """Return the kernel `[features, classes]` and the bias `[classes]` of the highest likelihood, but for a penalty, for one label a text."""
-    from sklearn.linear_model import LogisticRegression
-
-    # Few texts have few n-grams, and the solver keeps twenty copies of its weights.
-    used = np.unique(scaled.indices)
-    solver = LogisticRegression(C=OF_FEW.penalty, max_iter=_STEPS)
-    if len(targets) >= _WORTH_PASSES:
-        solver.set_params(solver="saga", max_iter=passes or _PASSES, random_state=seed)
-    kernel = np.zeros((scaled.shape[1], classes), np.float32)
-    seen = scaled[:, used].astype(np.float32)
-    kernel[used], bias = solve_together(solver, seen, targets, classes, shares, UNSEEN_BY_SOFTMAX)
-    return kernel, bias
 
 
 def solve_together(
@@ -211,11 +185,10 @@ def solve_together(
 def _one_against_rest(
     scaled: Matrix, targets: Ints, classes: int, seed: int, weights: Floats, shares: Floats
 ) -> tuple[Floats, Floats]:
-    """Return kernel and bias, as `_softmax_regression` does, of a machine for each label that tells texts with it from all others."""
+    """Return kernel and bias, as `solve_together` does, of a machine for each label that tells texts with it from all others."""
     from sklearn.svm import LinearSVC
 
     kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, _UNSEEN, np.float32)
-    # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
     solver = LinearSVC(C=_PENALTY_OF_EACH, dual=True, random_state=seed, tol=_TOLERANCE)
     for label, wanted in enumerate(targets.T):
         if wanted.min() == wanted.max():

@@ -119,15 +119,10 @@ class LinearPart:
         return self._read.config
 
     @property
-    def is_softmax(self) -> bool:
-        """Whether it is fitted by softmax regression: to few texts."""
-        return self.few
-
-    @property
     def facts(self) -> dict[str, Any]:
-        """How it was fitted, for `learning`: by softmax regression; to the texts as they are, too; to the names of which labels."""
+        """How it was fitted, for `learning`: to few texts; to the texts as they are, too; to the names of which labels."""
         names = [self._data.labels[target] for target in self._data.examples.targets[self._told]]
-        return {"softmax": self.is_softmax, "clean": self._reads_clean, "names": names}
+        return {"few": self.few, "clean": self._reads_clean, "names": names}
 
     def learn(self) -> HeldOutLogits:
         """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -274,7 +269,7 @@ class LinearPart:
             settings,
             read.config,
             counted=counted,
-            softmax=self.is_softmax,
+            few=self.few,
             several=data.scheme.multi_label,
             sentences=self._sentences,
         )
@@ -381,11 +376,10 @@ def solve(
     settings: FitSettings,
     config: NgramConfig,
     *,
-    softmax: bool,
+    few: bool,
     several: bool,
     sentences: bool,
     counted: Ints | None = None,
-    passes: int | None = None,
 ) -> LinearModel:
     """Solve the linear part for what was read of texts, in the form in which it is exported.
 
@@ -396,11 +390,10 @@ def solve(
         labels: all labels.
         settings: those of the training.
         config: which n-grams were read.
-        softmax: whether by softmax regression.
+        few: whether the texts are few, see `fit_linear`.
         several: whether a text may have several labels.
         sentences: whether the vectors are of the sentence network.
         counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
-        passes: see `fit_linear`.
     """
     # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
     rare = config.codebooks > 0 and not (several or len(labels) > _FEW_LABELS)
@@ -411,10 +404,9 @@ def solve(
         weights=class_weights(settings.class_weights, targets if counted is None else counted, labels),
         text_weights=text_weights,
         seed=settings.seed,
-        softmax=softmax,
+        few=few,
         weighing=RARE if rare else USUAL,
         vectors=SENTENCES if sentences else MEANS,
-        passes=passes,
     )
     if config.codebooks:
         squeezed = squeeze(model.weights, features.counts.totals(), config.codebooks, seed=settings.seed)

@@ -27,9 +27,7 @@ LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""
 
 USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
-"""Factors that suit most data, of a support vector machine and a network."""
-USUAL_OF_SOFTMAX: Final = {LINEAR: 1.5, NETWORK: 0.35}
-"""Factors of a softmax regression, whose logits are larger, and of a network."""
+"""Factors that suit most data."""
 
 _LEAST: Final = 0.01
 
@@ -85,8 +83,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         parts[LINEAR] = of_linear
 
     # How much each part counts.
-    usual = USUAL_OF_SOFTMAX if linear and linear.is_softmax else USUAL_FACTORS
-    factors, shift = mix_held_out(parts, data.held_out.truth, data.scheme, usual)
+    factors, shift = mix_held_out(parts, data.held_out.truth, data.scheme)
     together = {
         rate: np.sum([factors[name] * found[rate] for name, found in parts.items()], axis=0) + shift
         for rate in data.held_out.ids
@@ -165,14 +162,13 @@ def mix_held_out(
     parts: Mapping[str, Mapping[float, Floats]],
     truth: Ints,
     scheme: LabelScheme,
-    usual: Mapping[str, float],
 ) -> Mix:
     """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words; the usual one of none."""
     if not len(truth):
-        return Mix({name: usual[name] for name in parts})
+        return Mix({name: USUAL_FACTORS[name] for name in parts})
     together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
     rates = max(len(logits) for logits in parts.values())
-    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth), usual)
+    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth))
 
 
 def fit_mix(
@@ -180,9 +176,8 @@ def fit_mix(
     truth: Ints,
     scheme: LabelScheme,
     texts: int,
-    usual: Mapping[str, float] = USUAL_FACTORS,
 ) -> Mix:
-    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, the factors stay near the `usual` ones.
+    """Return the sum of the parts' logits that gives the right labels the highest likelihood; with few texts, the factors stay near the usual ones.
 
     The logarithm of each factor has a normal distribution as its prior, of the strength `_PRIOR`. The factors also calibrate the probabilities, as
     temperature scaling does (Guo et al. 2017, https://arxiv.org/abs/1706.04599); with the shift, as Platt scaling does
@@ -192,7 +187,7 @@ def fit_mix(
     different `texts`, and the other rows are mistyped copies of them.
     """
     stacked = np.stack(list(parts.values())).astype(np.float64)
-    expected = np.log([usual[name] for name in parts])
+    expected = np.log([USUAL_FACTORS[name] for name in parts])
     free = 1 if scheme.multi_label else 0
 
     def loss(values: Floats) -> tuple[float, Floats]:

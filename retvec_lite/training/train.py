@@ -63,7 +63,7 @@ from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.plan import FEW, FitSettings, Plan, needs_no_network, settings_for
 from retvec_lite.training.related import with_related
 from retvec_lite.training.request import Request
-from retvec_lite.training.stacking import LINEAR, USUAL_FACTORS, fit_parts, mix_held_out
+from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
 from retvec_lite.verdict import NEXT, verdict
 
@@ -182,7 +182,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     data = make_examples(texts, texts, **settings.typos, folds=folds, progress=progress)
     linear = LinearPart(Plan(data, LinearHead(), PRIME, {}, settings), progress=progress)
     logits = linear.answer()
-    factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme, USUAL_FACTORS)
+    factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
     return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities}, warnings=(*request.warnings,))
 

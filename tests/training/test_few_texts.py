@@ -1,4 +1,4 @@
-"""The linear part of few texts: a softmax regression, and which names of labels are texts as well."""
+"""The linear part of few texts: a machine for each label, and which names of labels are texts as well."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from retvec_lite.training.train import choose_folds
 @pytest.mark.parametrize(
     ("few", "meaning", "expected"), [(True, True, True), (True, False, True), (False, True, False)]
 )
-def test_few_texts_get_a_softmax_regression_and_with_meaning_names_of_labels(
+def test_few_texts_get_a_machine_for_each_label_and_with_meaning_names_of_labels(
     synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
 ) -> None:
     training = tiny_dataset(6)
@@ -29,14 +29,14 @@ def test_few_texts_get_a_softmax_regression_and_with_meaning_names_of_labels(
     seen, plain = [], linear_part.fit_linear
 
     def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
-        seen.append((options["softmax"], len(targets)))
+        seen.append((options["few"], len(targets)))
         return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     fitter = linear_of(told, meaning=synonym_part if meaning else None)
     fitter.choose((1, 4))
     fitter._solve(np.arange(28))
-    assert fitter.is_softmax == expected
+    assert fitter.few == expected
     assert seen == [(expected, 2 * (24 + 4 * meaning))], "texts, a mistyped copy, and names"
 
 
