@@ -12,7 +12,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
-from retvec_lite.ngrams import CODES, NgramConfig
+from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import telling_names
 from retvec_lite.training.examples import Rows
@@ -63,7 +63,7 @@ _TRIED_OF_MANY: Final = _SHARES_OF_MANY[-1]
 class _Read:
     """All texts, as a kind of n-grams reads them: as they are and mistyped, as far as they are learned from.
 
-    `shares` say how much each of the copies counts.
+    `shares` say how much each of the copies counts, and `pieces` what each bucket means.
     """
 
     config: NgramConfig
@@ -71,6 +71,7 @@ class _Read:
     shares: Sequence[float]
     held_out: Mapping[float, Features]
     background: Features
+    pieces: Floats | None
 
 
 class _Try(NamedTuple):
@@ -110,6 +111,7 @@ class LinearPart:
         self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
         self.few = data.texts <= FEW and not data.scheme.multi_label
+        self._pieces = plan.pieces
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
 
@@ -192,6 +194,7 @@ class LinearPart:
             [share for _, _, share in copies],
             dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True)),
             found[-1],
+            self._pieces.table(PRIME if books else buckets) if self._pieces else None,
         )
 
     def _tried(self, kind: Kind, share: float) -> "_Try":
@@ -277,6 +280,7 @@ class LinearPart:
             softmax=self.is_softmax,
             several=data.scheme.multi_label,
             sentences=self._sentences,
+            pieces=read.pieces,
         )
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
@@ -384,6 +388,7 @@ def solve(
     softmax: bool,
     several: bool,
     sentences: bool,
+    pieces: Floats | None = None,
     counted: Ints | None = None,
     passes: int | None = None,
 ) -> LinearModel:
@@ -399,6 +404,7 @@ def solve(
         softmax: whether by softmax regression.
         several: whether a text may have several labels.
         sentences: whether the vectors are of the sentence network.
+        pieces: see `fit_linear`.
         counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
         passes: see `fit_linear`.
     """
@@ -414,6 +420,7 @@ def solve(
         softmax=softmax,
         weighing=RARE if rare else USUAL,
         vectors=SENTENCES if sentences else MEANS,
+        pieces=pieces,
         passes=passes,
     )
     if config.codebooks:
