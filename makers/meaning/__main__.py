@@ -2,6 +2,7 @@
 
 python -m makers.meaning texts TEXTS... --valence CSV --about FILE
 python -m makers.meaning languages DIR
+python -m makers.meaning pieces DIR
 python -m makers.meaning measure FILE...
 """
 
@@ -42,6 +43,20 @@ def languages(args: argparse.Namespace) -> None:
             _save(found, file)
 
 
+def pieces(args: argparse.Namespace) -> None:
+    """Learn pieces of languages without a table from translations; those that are done stay."""
+    from makers.meaning.pieces import LANGUAGES, learn_pieces
+    from retvec_lite.terminal import watched
+
+    for language in args.languages or LANGUAGES[: 1 if args.quick else None]:
+        file = args.out / f"pieces_{language}.safetensors"
+        if not file.exists():
+            with watched(True) as progress:
+                found = learn_pieces(language, args.translations, progress)
+            found.save(file)
+            print(f"{found.card['counts']}.\nWritten to {file}.")
+
+
 def measure(args: argparse.Namespace) -> None:
     """Measure what meanings tell a classifier of few texts."""
     from makers.meaning.measure import measure_files
@@ -79,14 +94,15 @@ def command() -> Command:
     parser.add_argument(
         "--about", type=Path, metavar="FILE", help="text about the sources and their licences, for the model card"
     )
-    parser = found.add("languages", languages)
-    parser.add_argument(
-        "translations",
-        type=Path,
-        metavar="DIR",
-        help="folder of files named like pairs_de.tsv.bz2 and dictionary_de.tsv.bz2: English, a tab, the other language",
-    )
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help="tags (default: those in the package)")
+    for name, run in (("languages", languages), ("pieces", pieces)):
+        parser = found.add(name, run)
+        parser.add_argument(
+            "translations",
+            type=Path,
+            metavar="DIR",
+            help="folder of files named like pairs_de.tsv.bz2 and dictionary_de.tsv.bz2: English, a tab, the other language",
+        )
+        parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help="tags (default: those in the package)")
     parser = found.add("measure", measure, makes=False)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="of meanings")
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")

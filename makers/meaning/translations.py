@@ -88,7 +88,7 @@ def read_translations(files: Sequence[Path], space: MeaningFile, language: str, 
     sources: list[list[str]] = []
     targets: list[Floats] = []
     letters = unspaced = 0
-    for english, other in _pairs(read_lines(files, progress)):
+    for english, other in split_pairs(read_lines(files, progress)):
         unspaced += unspaced_letters(other)
         words = [sys.intern(word) for word in meaning_words_of(other)]
         letters += sum(map(len, words))
@@ -137,7 +137,8 @@ def count_rows(texts: Iterable[Sequence[str]], names: Iterable[str]) -> Any:
     return found
 
 
-def _pairs(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+def split_pairs(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Yield English and the other language of each line that is such a pair."""
     for line in lines:
         english, tab, other = line.partition("\t")
         if tab and "\t" not in other:

@@ -43,6 +43,7 @@ _MEANING: Final = structured(
         "used": FLAG,
         "left_out": TEXT,
         "language": TEXT,
+        "pieces": TEXT,
         "words": COUNT,
         "known_words": SHARE,
         "languages": mapped(COUNT),

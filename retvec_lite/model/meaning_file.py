@@ -166,13 +166,7 @@ class MeaningFile:
             raise RetvecLiteError(
                 f"{len(self.words)} words need codes of {' or '.join(map(str, WORD_BYTES))} bytes each, not {self.codes.shape}."
             )
-        size = self.codes.shape[1]
-        shape = (size, CODES, WIDTH // size)
-        if self.codebooks.shape != shape or not np.isfinite(self.codebooks).all():
-            raise RetvecLiteError(f"Codebooks of meaning are finite numbers, here of the shape {shape}.")
-        integers, scale = _integers(self.codebooks)
-        if not np.array_equal(_multiples(integers, scale), self.codebooks):
-            raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
+        check_codebooks(self.codebooks, self.codes.shape[1])
         if not (self.language and self.space and all(isinstance(value, str) for value in self.card.values())):
             raise RetvecLiteError(
                 "A file of meanings names its language and its space, and its card consists of strings."
@@ -189,7 +183,7 @@ class MeaningFile:
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal meanings."""
-        integers, scale = _integers(self.codebooks)
+        integers, scale = integers_of(self.codebooks)
         tensors: dict[str, npt.NDArray[np.generic]] = {
             "codebooks": integers,
             "codes": self.codes,
@@ -249,8 +243,8 @@ class MeaningFile:
                     translations.setdefault(sources[low + high * 256], {})[word] = share
             return cls(
                 tuple(words),
-                _bytes(codes),
-                _multiples(codebooks, scale.reshape(())),
+                bytes_of(codes),
+                multiples_of(codebooks, scale.reshape(())),
                 metadata["language"],
                 metadata["space"],
                 dict(card),
@@ -311,13 +305,23 @@ def _weights() -> "Traversable":
     return resources.files("retvec_lite") / "weights"
 
 
-def _integers(codebooks: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+def check_codebooks(codebooks: Floats, size: int) -> None:
+    """Raise RetvecLiteError unless these are codebooks of `size` bytes for each vector, on a grid of 8 bits."""
+    shape = (size, CODES, WIDTH // size)
+    if codebooks.shape != shape or not np.isfinite(codebooks).all():
+        raise RetvecLiteError(f"Codebooks of meaning are finite numbers, here of the shape {shape}.")
+    if not np.array_equal(multiples_of(*integers_of(codebooks)), codebooks):
+        raise RetvecLiteError("Codebooks of meaning are whole multiples, up to 127, of one scale.")
+
+
+def integers_of(codebooks: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     """Return the integers, int8 of the same shape, and their scale, float32 `[1]`."""
     integers, scale = table_integers(codebooks.reshape(-1, 1))
     return integers.reshape(codebooks.shape), scale
 
 
-def _multiples(integers: npt.NDArray[np.generic], scale: npt.NDArray[np.float32]) -> Floats:
+def multiples_of(integers: npt.NDArray[np.generic], scale: npt.NDArray[np.float32]) -> Floats:
+    """Return what integers of one scale stand for: float32 of the same shape."""
     found: Floats = integers.astype(np.float32) * scale.astype(np.float32)
     return found
 
@@ -335,13 +339,13 @@ def _words(packed: Floats) -> list[str]:
 def _unpacked(packed: Floats) -> bytes:
     """Return what was packed; raises OSError or ValueError where it is damaged, or so much that it would fill the memory."""
     unpacker = bz2.BZ2Decompressor()
-    found = unpacker.decompress(_bytes(packed).tobytes(), _MOST_UNPACKED)
+    found = unpacker.decompress(bytes_of(packed).tobytes(), _MOST_UNPACKED)
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("damaged, or too large")
     return found
 
 
-def _bytes(values: Floats) -> Codes:
+def bytes_of(values: Floats) -> Codes:
     """Return what was read as float32 as bytes; raises ValueError for other numbers."""
     found = values.astype(np.uint8)
     if not np.array_equal(found, values):

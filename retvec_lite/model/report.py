@@ -268,6 +268,8 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
     unmeasured = f" It read words of {' and '.join(others)}, but no texts in {' or '.join(others)} were measured: evaluate it on some."
     if not facts.get("used"):
         about = f"It does not know what words mean: {facts['left_out']}." if "left_out" in facts else ""
+        if "pieces" in facts:
+            about = f"It knows what pieces of words of {facts['pieces']} mean, and repeats their biases."
     else:
         counts = languages or {facts["language"]: facts["words"]}
         words = " and ".join(f"{count:,} words of {name}" for name, count in counts.items())

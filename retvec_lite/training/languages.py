@@ -18,7 +18,8 @@ from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import is_meaning_letter
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
-from retvec_lite.model.reference_network import shares
+from retvec_lite.model.pieces_file import PiecesFile, packaged_pieces
+from retvec_lite.model.reference_network import shares as shares_of
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import folded_letters, ngram_logits
 from retvec_lite.training.request import Request
@@ -71,6 +72,20 @@ def choose_language(meanings: Sequence[MeaningFile | str], spoken: Mapping[str, 
     return Language(None, {"left_out": f"less than {_LEAST_SHARE:.0%} of the texts are in {known}"})
 
 
+def choose_pieces(spoken: Mapping[str, float], request: Request) -> PiecesFile | None:
+    """Return what n-grams mean of the language that most of the texts are in, unless meanings were named or left out; None without any.
+
+    `spoken` are the `language_shares` of the texts; those of a language in several scripts add up.
+    """
+    shares: dict[str, float] = {}
+    for tag, part in spoken.items():
+        language = tag.partition("-")[0]
+        shares[language] = shares.get(language, 0.0) + part
+    language, share = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
+    is_wanted = request.meaning == "auto" and len(request.meanings) > 0
+    return packaged_pieces(language) if is_wanted and share >= _LEAST_SHARE else None
+
+
 def other_languages(source: MeaningFile | None, files: Sequence[MeaningFile]) -> Sequence[MeaningFile]:
     """Return the files of the languages that no text needs to be in, without that of the texts.
 
@@ -102,7 +117,7 @@ def language_shares(texts: Sequence[str], seed: int) -> Mapping[str, float]:
         ngram_logits(codepoints(text, detector.encoder.max_chars), detector.encoder, detector.ngrams, detector.weights)
         for text in chosen
     ]
-    table = shares(np.stack(logits), detector.multi_label)
+    table = shares_of(np.stack(logits), detector.multi_label)
     unknown = detector.decision.unknown(chosen, table, detector.labels)
     columns = np.array(detector.decision.columns(detector.labels))
     best = columns[table[:, columns].argmax(axis=1)[~unknown]]

@@ -21,6 +21,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.heads import LinearHead, PoolHead
 from retvec_lite.model.meaning_file import language_file, packaged_languages
+from retvec_lite.model.pieces_file import packaged_pieces
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import CODES, PRIME
@@ -310,6 +311,7 @@ def _fit(
     features = joined_features(parts)
     if not ngrams.codebooks:
         features = dataclasses.replace(features, counts=fold_counts([features.counts], ngrams.buckets)[0])
+    pieces = packaged_pieces(model.training.get("meaning", {}).get("pieces", ""))
     solved = solve(
         features,
         np.concatenate(targets),
@@ -320,6 +322,7 @@ def _fit(
         few=facts["few"],
         several=model.multi_label,
         sentences=sentences,
+        pieces=pieces.table(features.counts.buckets) if pieces else None,
         counted=np.concatenate(counted),
     )
     progress("fitting n-grams", 1, 1)

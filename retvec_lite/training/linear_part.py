@@ -12,7 +12,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
-from retvec_lite.ngrams import CODES, NgramConfig
+from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import telling_names
 from retvec_lite.training.examples import Rows
@@ -63,7 +63,7 @@ _TRIED_OF_MANY: Final = _SHARES_OF_MANY[-1]
 class _Read:
     """All texts, as a kind of n-grams reads them: as they are and mistyped, as far as they are learned from.
 
-    `shares` say how much each of the copies counts.
+    `shares` say how much each of the copies counts, and `pieces` what each bucket means.
     """
 
     config: NgramConfig
@@ -71,6 +71,7 @@ class _Read:
     shares: Sequence[float]
     held_out: Mapping[float, Features]
     background: Features
+    pieces: Floats | None
 
 
 class _Try(NamedTuple):
@@ -110,6 +111,7 @@ class LinearPart:
         self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
         self.few = data.texts <= FEW and not data.scheme.multi_label
+        self._pieces = plan.pieces
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
 
@@ -187,6 +189,7 @@ class LinearPart:
             [share for _, _, share in copies],
             dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True)),
             found[-1],
+            self._pieces.table(PRIME if books else buckets) if self._pieces else None,
         )
 
     def _tried(self, kind: Kind, share: float) -> "_Try":
@@ -272,6 +275,7 @@ class LinearPart:
             few=self.few,
             several=data.scheme.multi_label,
             sentences=self._sentences,
+            pieces=read.pieces,
         )
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
@@ -379,6 +383,7 @@ def solve(
     few: bool,
     several: bool,
     sentences: bool,
+    pieces: Floats | None = None,
     counted: Ints | None = None,
 ) -> LinearModel:
     """Solve the linear part for what was read of texts, in the form in which it is exported.
@@ -393,6 +398,7 @@ def solve(
         few: whether the texts are few, see `fit_linear`.
         several: whether a text may have several labels.
         sentences: whether the vectors are of the sentence network.
+        pieces: see `fit_linear`.
         counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
     """
     # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
@@ -407,6 +413,7 @@ def solve(
         few=few,
         weighing=RARE if rare else USUAL,
         vectors=SENTENCES if sentences else MEANS,
+        pieces=pieces,
     )
     if config.codebooks:
         squeezed = squeeze(model.weights, features.counts.totals(), config.codebooks, seed=settings.seed)

@@ -11,6 +11,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
 from retvec_lite.model.heads import BertHead, HeadSpec, LinearHead, RnnHead
+from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_part import MeaningPart
@@ -162,6 +163,7 @@ class Plan:
         meaning: what the linear part may read of what words mean; None for nothing.
         meaning_facts: what the report says of it, or why there is none.
         sentences: the sentence network, which the linear part reads; None to train a network.
+        pieces: what n-grams of the language mean, for few texts; None for nothing.
     """
 
     data: TrainingData
@@ -172,6 +174,7 @@ class Plan:
     meaning: MeaningPart | None = None
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     sentences: SentenceNetwork | None = None
+    pieces: PiecesFile | None = None
 
 
 @dataclasses.dataclass

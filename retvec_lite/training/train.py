@@ -53,6 +53,7 @@ from retvec_lite.training.languages import (
     Language,
     Translation,
     choose_language,
+    choose_pieces,
     common_words,
     language_shares,
     other_languages,
@@ -222,6 +223,9 @@ def make_plan(
     budget = Budget.of(request, data)
     head = LinearHead.name if is_linear else request.head
     plan = choose_parts_of_file(head, budget, data, settings, language, others, sentences)
+    pieces = None if language.source or not is_few else choose_pieces(spoken, request)
+    if pieces and usual_kind(data.clean)[1] == pieces.longest:
+        plan = dataclasses.replace(plan, pieces=pieces, meaning_facts={"pieces": pieces.language})
     shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
     sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
     progress(describe_sizes(sizes), 0, 0)

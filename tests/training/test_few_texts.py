@@ -5,8 +5,11 @@ import pytest
 from fitted import linear_of
 from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
 
+import retvec_lite as rl
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training import linear_part
+from retvec_lite.model.report import describe_meaning
+from retvec_lite.training import linear_part, plan
+from retvec_lite.training import train as trainer
 from retvec_lite.training.described import describe
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.meaning_part import MeaningPart
@@ -73,3 +76,43 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
 
     assert learned(words) == 2
     assert learned(words[::-1]) == 0, "names in the places of one another"
+
+
+# --- pieces: a language without a table of words --------------------------------------------------------------------------
+
+WEATHER = ("明天会下雨吗", "今天气温多少度", "周末天气怎么样", "外面在下雪吗", "今天风大不大", "明天多云吗")
+MUSIC = ("播放一首歌", "放点爵士乐", "我想听音乐", "下一首歌曲", "请暂停播放", "打开我的歌单")
+UNKNOWN = {"weather": ("台风", "雷暴", "暴风", "晴朗", "寒冷"), "music": ("吉他", "钢琴", "乐队", "唱片", "演唱")}
+"""Words that share hardly a letter with the texts."""
+CHINESE = (*WEATHER, *MUSIC), ("weather",) * 6 + ("music",) * 6
+
+
+def right(classifier: rl.Classifier) -> int:
+    """Return how many of the unknown words get the right label."""
+    return sum(
+        answers[0].label == label
+        for label, words in UNKNOWN.items()
+        for answers in classifier.predict(list(words), 1, reject=False)
+    )
+
+
+def test_words_of_chinese_that_no_text_has_are_known_by_their_pieces() -> None:
+    found, without = rl.train(*CHINESE), rl.train(*CHINESE, meaning="none")
+    assert right(found) == 10 > right(without)
+    assert found.training["meaning"] == {"used": False, "pieces": "zh"}
+    assert without.training["meaning"] == {"used": False}
+    told = describe_meaning(found.training["meaning"])
+    assert told == "It knows what pieces of words of zh mean, and repeats their biases."
+    learned = found.learn([("明天有雾吗", "weather")])
+    assert right(learned) == 10, "what goes on learning reads them again"
+
+
+@pytest.mark.parametrize("change", ["many texts", "other n-grams"])
+def test_pieces_are_left_out_where_they_were_not_learned_for(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if change == "many texts":
+        for module in (plan, linear_part, trainer):
+            monkeypatch.setattr(module, "FEW", 10)
+    else:
+        for module in (trainer, linear_part):
+            monkeypatch.setattr(module, "usual_kind", lambda _: (1, 3))
+    assert "pieces" not in rl.train(*CHINESE, head="linear").training["meaning"]

@@ -15,7 +15,8 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.model import reference_network
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.linear_graph import table_integers
-from retvec_lite.ngrams import NgramConfig, ngram_buckets, ngram_logits
+from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig, ngram_buckets, ngram_logits
+from retvec_lite.training import linear_model
 from retvec_lite.training.linear_features import Features, mean_vectors
 from retvec_lite.training.linear_model import RARE, USUAL, LinearModel, Weighing, fit_linear
 from retvec_lite.training.reading import TextReader
@@ -217,3 +218,59 @@ def test_texts_of_more_weight_decide(few: bool) -> None:
         shares = np.where(targets == heavy, 3.0, 1.0).astype(np.float32)
         found = fit_linear(features, targets, 2, seed=0, few=few, text_weights=shares)
         assert (found.scores(features).argmax(axis=1) == heavy).all()
+
+
+# --- pieces -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("softmax", [True, False])
+@pytest.mark.parametrize("labels", [2, 4])
+@pytest.mark.parametrize("words", [True, False])
+def test_the_table_takes_in_what_pieces_mean(
+    labels: int, softmax: bool, words: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores are those of a regression that reads n-grams and what they mean together, side by side."""
+    monkeypatch.setattr(linear_model, "snap", lambda kernel, *_: np.asarray(kernel, np.float32))
+    for name, value in (("_TOLERANCE", 1e-6), ("_STEPS", 1_000)):
+        monkeypatch.setattr(linear_model, name, value)
+    training = tiny_dataset(counts=dict.fromkeys(list(WORDS)[:labels], 12))
+    pieces = np.random.default_rng(3).normal(size=(NGRAMS.buckets, 8)).astype(np.float32)
+    features, targets = features_of(training.texts, words=words), targets_of(training)
+    options = {"seed": 0, "softmax": softmax}
+    folded = fit_linear(features, targets, labels, pieces=pieces, **options)
+    squares = folded.weights["ngrams/squares"]
+
+    def said(counted: Features) -> Floats:
+        counts = counted.counts.matrix()
+        return (counts @ pieces) / np.sqrt(np.maximum(counts @ squares, 1.0))[:, None]
+
+    centre = said(features).mean(axis=0)
+    spread = np.sqrt(np.square(said(features) - centre).sum(axis=1).mean())
+
+    def beside(counted: Features) -> Features:
+        """Read as meaning, at the length that it then gets."""
+        length = linear_model._MEANING_LENGTH_OF_SOFTMAX if softmax else linear_model._MEANING_LENGTH
+        own = (said(counted) - centre) * (linear_model._PIECES_LENGTH / spread / length)
+        return Features(counted.counts, counted.vectors, own.astype(np.float32))
+
+    others = features_of(tiny_dataset(4, seed=3).texts, words=words)
+    apart = fit_linear(beside(features), targets, labels, **options)
+    np.testing.assert_allclose(folded.scores(others), apart.scores(beside(others)), atol=2e-3)
+    plain = fit_linear(features, targets, labels, **options)
+    assert np.abs(plain.scores(others) - folded.scores(others)).max() > 0.03
+    assert folded.weights.keys() == plain.weights.keys(), "nothing more is exported"
+
+
+def test_ngrams_that_no_text_has_are_known_by_what_they_mean() -> None:
+    texts, targets = ["ab ab", "cd cd", "ab", "cd"], np.array([0, 1, 0, 1], np.int32)
+    config = NgramConfig(buckets=MOST_BUCKETS)  # none is shared
+    pieces = np.zeros((config.buckets, 2), np.float32)
+    for number, words in enumerate((("ab", "xy"), ("cd", "zu"))):
+        counts = features_of([*words], words=False, config=config).counts.totals()
+        pieces[counts > 0, number] = 1
+    features, asked = (features_of(some, words=False, config=config) for some in (texts, ["xy", "zu"]))
+    scores, plain = (
+        fit_linear(features, targets, 2, seed=0, softmax=True, pieces=known).scores(asked) for known in (pieces, None)
+    )
+    assert scores.argmax(axis=1).tolist() == [0, 1]
+    assert np.ptp(scores, axis=1).min() > 0.2 > 10 * np.ptp(plain, axis=1).max()

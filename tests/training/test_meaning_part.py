@@ -17,7 +17,7 @@ from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training import languages, linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.languages import choose_language, language_shares
+from retvec_lite.training.languages import choose_language, choose_pieces, language_shares
 from retvec_lite.training.meaning_part import MeaningPart, count_words, make_part
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.train import Outcome
@@ -69,6 +69,16 @@ def test_a_table_of_the_package_is_read_once_its_language_is_chosen() -> None:
     assert found is not None and (found.language, facts) == ("en", {"share_of_texts": 1.0})
     left_out = choose_language(("de", "es"), language_shares(ENGLISH, 0), asked())
     assert left_out == (None, {"left_out": "less than 20% of the texts are in any language with a table of meanings"})
+
+
+def test_pieces_are_those_of_the_language_of_most_texts_unless_meanings_were_named_or_left_out() -> None:
+    spoken = {"zh-Hans": 0.3, "zh-Hant": 0.3, "bn": 0.4}
+    found = choose_pieces(spoken, asked())
+    assert found is not None and found.language == "zh", "scripts of one language add up"
+    for options in ({"meaning": "none"}, {"meaning": synonyms()}, {"ngram_kb": 0}):
+        assert choose_pieces(spoken, asked(**options)) is None
+    for others in ({}, {"sw": 1.0}, {"bn": 0.1}):
+        assert choose_pieces(others, asked()) is None
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
