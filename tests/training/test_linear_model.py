@@ -223,20 +223,19 @@ def test_texts_of_more_weight_decide(few: bool) -> None:
 # --- pieces -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("softmax", [True, False])
+@pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("labels", [2, 4])
 @pytest.mark.parametrize("words", [True, False])
 def test_the_table_takes_in_what_pieces_mean(
-    labels: int, softmax: bool, words: bool, monkeypatch: pytest.MonkeyPatch
+    labels: int, few: bool, words: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scores are those of a regression that reads n-grams and what they mean together, side by side."""
+    """Scores are those of a machine that reads n-grams and what they mean together, side by side."""
     monkeypatch.setattr(linear_model, "snap", lambda kernel, *_: np.asarray(kernel, np.float32))
-    for name, value in (("_TOLERANCE", 1e-6), ("_STEPS", 1_000)):
-        monkeypatch.setattr(linear_model, name, value)
+    monkeypatch.setattr(linear_model, "_TOLERANCE", 1e-6)
     training = tiny_dataset(counts=dict.fromkeys(list(WORDS)[:labels], 12))
     pieces = np.random.default_rng(3).normal(size=(NGRAMS.buckets, 8)).astype(np.float32)
     features, targets = features_of(training.texts, words=words), targets_of(training)
-    options = {"seed": 0, "softmax": softmax}
+    options = {"seed": 0, "few": few}
     folded = fit_linear(features, targets, labels, pieces=pieces, **options)
     squares = folded.weights["ngrams/squares"]
 
@@ -249,7 +248,7 @@ def test_the_table_takes_in_what_pieces_mean(
 
     def beside(counted: Features) -> Features:
         """Read as meaning, at the length that it then gets."""
-        length = linear_model._MEANING_LENGTH_OF_SOFTMAX if softmax else linear_model._MEANING_LENGTH
+        length = linear_model._MEANING_LENGTH_OF_FEW if few else linear_model._MEANING_LENGTH
         own = (said(counted) - centre) * (linear_model._PIECES_LENGTH / spread / length)
         return Features(counted.counts, counted.vectors, own.astype(np.float32))
 
@@ -270,7 +269,7 @@ def test_ngrams_that_no_text_has_are_known_by_what_they_mean() -> None:
         pieces[counts > 0, number] = 1
     features, asked = (features_of(some, words=False, config=config) for some in (texts, ["xy", "zu"]))
     scores, plain = (
-        fit_linear(features, targets, 2, seed=0, softmax=True, pieces=known).scores(asked) for known in (pieces, None)
+        fit_linear(features, targets, 2, seed=0, few=True, pieces=known).scores(asked) for known in (pieces, None)
     )
     assert scores.argmax(axis=1).tolist() == [0, 1]
     assert np.ptp(scores, axis=1).min() > 0.2 > 10 * np.ptp(plain, axis=1).max()
