@@ -12,6 +12,7 @@ import numpy as np
 
 from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import flatbuffer_size
+from retvec_lite.model.character_table import PAGE
 from retvec_lite.ngrams import LOWER_CASE_END
 
 FILE = "classifier-int8.tflite"
@@ -146,10 +147,12 @@ def change_the_character_table(dist: Path) -> None:
         edited.buffers[tensor.buffer].data for tensor in graph.tensors if tensor.type == schema().TensorType.UINT8
     ]
     tables = [table for table in tables if table is not None and len(table) != LOWER_CASE_END + 1]
-    pages, classes = sorted(tables, key=lambda table: len(table) % 256 == 0)
-    changed = np.array(classes, np.uint8)
-    changed[256 * int(pages[1]) + ord("t")] = 0
-    next(buffer for buffer in edited.buffers if buffer.data is classes).data = changed
+    numbers, _, blocks, rows = sorted(tables, key=len)
+    # Of the first block with code points, the row of "t", see `encoder_graph`.
+    row = blocks[128 * int(numbers[1]) + ord("t") // PAGE]
+    changed = np.array(rows, np.uint8)
+    changed[PAGE * int(row) + ord("t") % PAGE] = 0
+    next(buffer for buffer in edited.buffers if buffer.data is rows).data = changed
     repacked(path, pack(edited))
 
 
