@@ -156,7 +156,7 @@ def test_the_encoder_alone_says_what_it_says_in_the_file(pool: bytes, runtime: s
         assert all(kind in remaining for kind in kept)
         assert "TANH" in kinds
         assert "TANH" not in kept
-    assert len(alone) < len(promoted) / 2
+    assert len(alone) < len(promoted)
 
 
 def test_promoting_what_is_not_there() -> None:
