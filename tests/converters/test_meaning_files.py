@@ -96,9 +96,9 @@ def test_the_evaluator_gives_the_reference_s_answers_to_generated_texts(exported
     oracle = Oracle(model, model.weights)
     for path in (exported / name).glob("*.mlpackage"):
         program = Program(path)
-        for row in rows:
-            found = evaluate(program, row, model.labels, ["meaning"])
-            np.testing.assert_allclose(found["meaning"], oracle.meaning(row), atol=1e-6)
+        found = evaluate(program, rows, model.labels, ["meaning"])["meaning"]
+        for row, meaning in zip(rows, found, strict=True):
+            np.testing.assert_allclose(meaning, oracle.meaning(row), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["pool", "package", "alone", "several", "ngrams"])

@@ -136,8 +136,7 @@ def answers_by_format(dist: Path, recipe: str, texts: Sequence[str]) -> tuple[np
     program = Program(dist / f"classifier-{recipe}.mlpackage")
     rows = np.stack([contract.codepoints(text, artifact.config.max_chars) for text in texts])
     (flat,) = run_models(next(iter(installed_runtimes())), [Job(artifact.model, rows)])
-    package = [evaluate(program, row, artifact.labels)["probabilities"] for row in rows]
-    return flat["probabilities"], np.stack(package)
+    return flat["probabilities"], evaluate(program, rows, artifact.labels)["probabilities"]
 
 
 @functools.cache
