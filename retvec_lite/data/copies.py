@@ -48,6 +48,8 @@ _CHUNK: Final = 1_000_000
 """Trigrams that are hashed at a time."""
 
 _DIGITS: Final = re.compile(r"\d+")
+_ENDS: Final = re.compile(r"(?<=\w)[.,;!?'\"’”…]+(?=\s|$)|(?<!\S)['\"‘’“”]+(?=\w)")
+"""What ends a word, and quotes around it."""
 _UNSPACED: Final = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -117,7 +119,7 @@ def copy_groups(
 def alike_but_for_labels(texts: Sequence[str], labels: Sequence[str], groups: Groups) -> list[list[int]]:
     """Return the places of the texts of each group of two or more.
 
-    Where they have several labels, their numbers and symbols may be why: those that have the same ones are a group of their own.
+    Where they have several labels, their numbers and signs may be why: those that have the same ones are a group of their own.
     """
     found: list[list[int]] = []
     for places in places_of_copies(groups):
@@ -130,12 +132,25 @@ def alike_but_for_labels(texts: Sequence[str], labels: Sequence[str], groups: Gr
     return found
 
 
+def as_written(texts: Sequence[str]) -> list[str]:
+    """Return each text without case, blanks between others, and what ends a word or sentence: signs and their order tell texts apart.
+
+    Example:
+        >>> from retvec_lite.data.copies import as_written
+        >>> as_written(["Good!  :)", "good :)", "good :(", "1,000", "1.000"])
+        ['good :)', 'good :)', 'good :(', '1,000', '1.000']
+    """
+    plain = (unicodedata.normalize("NFKC", text).casefold() for text in texts)
+    return [" ".join(_ENDS.sub("", text).split()) or " ".join(text.split()) for text in plain]
+
+
 def _telling(texts: Sequence[str]) -> list[Words]:
-    """Return the numbers and symbols of each text, sorted."""
-    return [
-        tuple(sorted(word for word in filter(None, words) if _DIGITS.search(word) or _is_symbol(word[0])))
-        for words in written_words(texts)
-    ]
+    """Return the words of each text that have a number or a sign, in order."""
+    return [tuple(word for word in text.split() if not _is_letters(word)) for text in as_written(texts)]
+
+
+def _is_letters(word: str) -> bool:
+    return all(unicodedata.category(character)[0] in "LM" for character in word)
 
 
 def places_of_copies(groups: Groups) -> list[list[int]]:

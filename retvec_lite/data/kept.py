@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.data.copies import written_words
+from retvec_lite.data.copies import as_written
 from retvec_lite.data.dataset import Dataset, as_dataset
 from retvec_lite.data.labels import join_labels
 from retvec_lite.errors import RetvecLiteError
@@ -45,16 +45,16 @@ class Joined(NamedTuple):
 
 
 def text_keys(texts: Sequence[str]) -> Keys:
-    """Return a hash of the words of each text: the same where only case, punctuation and spaces differ.
+    """Return a hash of each text: the same where only case, spaces and what ends a word differ, see `as_written`.
 
     Example:
         >>> from retvec_lite.data.kept import text_keys
-        >>> first, second, third = text_keys(["Wake me at 6!", "wake me at 6", "wake me at 7"]).tolist()
+        >>> first, second, third = text_keys(["Wake me at 6!", "wake me at 6", "wake me at -6"]).tolist()
         >>> first == second, first == third
         (True, False)
     """
-    joined = (" ".join(words).encode("utf-8", "surrogatepass") for words in written_words(texts))
-    return np.frombuffer(b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in joined), np.uint64)
+    written = (text.encode("utf-8", "surrogatepass") for text in as_written(texts))
+    return np.frombuffer(b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in written), np.uint64)
 
 
 def join(keys: Keys, labels: Sequence[str], new_keys: Keys, new_labels: Sequence[str]) -> Joined:

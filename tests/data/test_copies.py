@@ -104,7 +104,10 @@ def test_groups_are_numbered_by_their_first_text() -> None:
 @pytest.mark.parametrize(
     ("small", "large"),
     [("order the lamp for 100 EUR", "order the lamp for 1000 EUR"), ("★★★★☆ what a fine lamp this is to read by at night and in the morning", "★☆☆☆☆ what a fine lamp this is to read by at night and in the morning"),
-     ("ring house number 5 on Main Street", "ring house number 5b on Main Street")],
+     ("ring house number 5 on Main Street", "ring house number 5b on Main Street"),
+     ("the coffee in this place ** was", "the coffee in this place ***** was"), ("the coffee was what I hoped :) really", "the coffee was what I hoped :( really"),
+     ("it is -5 degrees out here now", "it is 5 degrees out here now"), ("our team won this game 3:0", "our team won this game 0:3"),
+     ("the price of it is 1,000 euros", "the price of it is 1.000 euros")],
 )  # fmt: skip
 def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: str) -> None:
     texts = [small, large, f"{small}!", large.upper(), f"hello {large}"]

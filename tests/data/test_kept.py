@@ -79,6 +79,16 @@ def test_numbers_tell_texts_apart_and_case_does_not() -> None:
     assert keys[0] == keys[1] and len(set(keys)) == 4
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("*****", "*"), (":)", ":("), ("-5", "5"), ("3:0", "0:3"), ("1,000", "1.000"), ("C++", "C#"), ("👍", "👎")],
+)
+def test_signs_and_their_order_tell_texts_apart(one: str, other: str) -> None:
+    """A correction of one must not take the other one away."""
+    first, same, second = text_keys([f"Coffee {one}", f"coffee  {one}", f"coffee {other}"]).tolist()
+    assert first == same != second
+
+
 def test_the_newer_label_wins_and_nothing_is_learned_twice() -> None:
     old = Dataset(
         ("one", "two", "Two!", "three", "three"), ("a", "a", "b", "a", "b"), weights=(1.0, 2.0, 3.0, 4.0, 5.0)
