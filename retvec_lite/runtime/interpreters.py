@@ -77,7 +77,10 @@ def import_runtime(name: str | None = None) -> tuple[str, Any]:
 
 
 _turn: Final = threading.RLock()
-"""Held while standard error is elsewhere: of two threads that move and restore it, the second would restore nothing."""
+"""Held while standard error is elsewhere: of two threads that move and restore it, the second would restore nothing. A fork waits for it:
+its process would wait for ever, without a standard error of its own."""
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 @contextlib.contextmanager
