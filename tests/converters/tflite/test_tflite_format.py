@@ -18,7 +18,7 @@ from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.format import attach_files, attach_metadata
 from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, sizes
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.artifact import full_signature, read_artifact
 
 ABOUT = About(
     name="Trips",
@@ -38,6 +38,7 @@ def details() -> dict[str, Any]:
         "encoder": standin.LONG.to_dict(),
         "labels": LABELS,
         "recipe": "int8",
+        "signatures": [full_signature(standin.LONG).to_dict()],
     }
 
 
