@@ -12,13 +12,13 @@ STAMP := $(VENV)/.installed
 RETVEC := $(BIN)/retvec-lite
 # What `npm ci` writes last.
 NODE_MODULES := node_modules/.package-lock.json
-PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples benchmarks makers tools
+PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples tools
 
 # A slow network is no reason to fail.
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: attack c-archive help install engines demo docs test test-all test-fast test-android android-model web lint format bench lock clean
+.PHONY: attack c-archive help install install-lab engines demo docs test test-all test-fast test-android android-model web typed lint lab format bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -44,6 +44,14 @@ engines: $(VENV)/.engines  ## Ray, Spark and Dask as well, for the tests that ru
 $(VENV)/.engines: examples/scale/requirements.lock $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements examples/scale/requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement examples/scale/requirements.lock
+	@touch $@
+
+install-lab: $(VENV)/.lab  ## what makes files and tables, in .venv as well: `python -m makers...`, `python -m benchmarks...`
+
+$(VENV)/.lab: lab/requirements.lock lab/pyproject.toml $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements lab/requirements.lock \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement lab/requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable lab
 	@touch $@
 
 demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
@@ -98,25 +106,32 @@ $(NODE_MODULES): package-lock.json
 
 # mypy and import-linter follow no import hook, which is how an editable installation finds converters/ as
 # retvec_lite.converters: they get the tree as it will be installed, made of links.
-lint: $(STAMP)  ## ruff, mypy and import-linter, nothing changed; then whether the project stays below its ceilings
-	$(BIN)/ruff check $(PACKAGES)
-	$(BIN)/ruff format --check $(PACKAGES)
+typed:
 	@rm -rf build/typed && mkdir -p build/typed/retvec_lite
 	@for entry in retvec_lite/*; do ln -s "$(CURDIR)/$$entry" build/typed/retvec_lite/; done
 	@ln -s "$(CURDIR)/converters" build/typed/retvec_lite/converters
-	@ln -s "$(CURDIR)/makers" build/typed/makers
-	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite --package makers
+
+lint: $(STAMP) typed  ## ruff, mypy and import-linter, nothing changed; then whether the project stays below its ceilings
+	$(BIN)/ruff check $(PACKAGES)
+	$(BIN)/ruff format --check $(PACKAGES)
+	MYPYPATH=build/typed $(BIN)/mypy --package retvec_lite
 	cd build/typed && "$(CURDIR)/$(BIN)/lint-imports" --no-logo --no-cache --config ../../pyproject.toml
 	@$(BIN)/python -m tools.house
 
+lab: $(VENV)/.lab typed  ## lint and test what makes files and tables: five minutes on two idle cores
+	$(BIN)/ruff check lab
+	$(BIN)/ruff format --check lab
+	cd lab && MYPYPATH=../build/typed "$(CURDIR)/$(BIN)/mypy" --package makers
+	cd lab && "$(CURDIR)/$(BIN)/python" -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
+
 format: $(STAMP)  ## let ruff put the code in order
-	$(BIN)/ruff check --fix $(PACKAGES)
-	$(BIN)/ruff format $(PACKAGES)
+	$(BIN)/ruff check --fix $(PACKAGES) lab
+	$(BIN)/ruff format $(PACKAGES) lab
 
 docs: $(STAMP)  ## build the documentation site into site/, with every link checked
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: $(STAMP)  ## the quick form of every benchmark
+bench: $(VENV)/.lab  ## the quick form of every benchmark
 	$(BIN)/python -m benchmarks.run --quick
 
 attack: $(STAMP)  ## 43,000 mutated and hostile files against their readers: an hour at most
@@ -140,10 +155,12 @@ lock: | $(BIN)/python  ## pin what pyproject.toml allows; `make lock LOCK_ARGS=-
 	# 1.3.1 says that it does not run on Python 3.11 and later, which uv ignores and pip does not.
 	echo 'backports-strenum<1.3' | $(BIN)/uv pip compile pyproject.toml --constraints - --universal --python-version 3.10 --all-extras --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file requirements.lock
+	$(BIN)/uv pip compile lab/pyproject.toml --constraints requirements.lock --universal --python-version 3.10 --generate-hashes --no-annotate \
+		--no-emit-package retvec-lite --no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file lab/requirements.lock
 	$(BIN)/uv pip compile examples/scale/requirements.in --constraints requirements.lock --universal --python-version 3.10 --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_ARGS) --output-file examples/scale/requirements.lock
 
 clean:  ## remove what was built or measured; .venv stays
 	rm -rf build dist out site *.egg-info android/*/target android/*/build android_demo/target android_demo/build android_demo/app/build android_demo/.gradle
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find retvec_lite converters tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find retvec_lite converters tests lab -name __pycache__ -type d -prune -exec rm -rf {} +

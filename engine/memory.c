@@ -11,7 +11,7 @@ enum {
 
 #define IS_NAME 0x80000000u
 
-/* The rule's numbers, chosen on held-out training texts of Banking77, CLINC150 and MASSIVE; benchmarks/experiments/teaching.py measures them. */
+/* The rule's numbers, chosen on held-out training texts of Banking77, CLINC150 and MASSIVE; benchmarks.experiments.teaching measures them. */
 static const double OWN = 0.5, NEARNESS = 4.0, UNNAMED = 0.35, CLOSER = 0.8, DOUBT = 0.025, AROUND = 0.2, CLOSE = 0.415, STEEP = 15.0, SAME = 0.995,
                     LEAST = 1e-6;
 

@@ -197,10 +197,12 @@ def test_versions_agree(project: dict) -> None:
     assert f"## {retvec_lite.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_every_dependency_has_bounds_and_the_lock_pins_it(project: dict) -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "lab"], ids=["product", "lab"])
+def test_every_dependency_has_bounds_and_the_lock_pins_it(folder: Path) -> None:
+    lock = (folder / "requirements.lock").read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([a-z0-9.-]+)==", lock, re.MULTILINE))
-    groups = {"dependencies": project["project"]["dependencies"], **project["project"]["optional-dependencies"]}
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = {"dependencies": project["dependencies"], **project.get("optional-dependencies", {})}
     for group, requirements in groups.items():
         for requirement in requirements:
             name = re.match(r"[a-z0-9-]+", requirement)[0]
@@ -210,7 +212,7 @@ def test_every_dependency_has_bounds_and_the_lock_pins_it(project: dict) -> None
             assert name in pinned, f"{name}: run `make lock`"
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "installer.lock"])
+@pytest.mark.parametrize("name", ["requirements.lock", "installer.lock", "lab/requirements.lock"])
 def test_the_lock_names_no_registry_and_hashes_everything(name: str) -> None:
     lock = (ROOT / name).read_text(encoding="utf-8")
     assert "://" not in lock
@@ -222,9 +224,10 @@ def test_the_lock_names_no_registry_and_hashes_everything(name: str) -> None:
 
 
 def test_no_file_of_the_frame_names_this_machine() -> None:
-    frame = ("pyproject.toml", "Makefile", "mkdocs.yml", ".ci/run", ".pre-commit-config.yaml", "requirements.lock")
+    frame = ("Makefile", "mkdocs.yml", ".ci/run", ".pre-commit-config.yaml")
+    projects = [f"{folder}{name}" for folder in ("", "lab/") for name in ("pyproject.toml", "requirements.lock")]
     workflows = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*.yml"))
-    for name in (*frame, *workflows):
+    for name in (*frame, *projects, *workflows):
         assert not re.search(r"/(?:work|home|root|Users|tmp)/", (ROOT / name).read_text(encoding="utf-8")), name
 
 

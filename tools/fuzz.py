@@ -31,8 +31,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import ROOT, command_parser, result_path
-from benchmarks.tables.cells import markdown_table
 from retvec_lite.contract import Floats
 from retvec_lite.converters.tflite import schema
 from retvec_lite.errors import RetvecLiteError
@@ -40,6 +38,7 @@ from retvec_lite.files import atomic_write
 from retvec_lite.runtime import worker
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import installed_runtimes
+from tools.counts import ROOT, attack_options, counts_table
 
 TEXTS: Final = ("", "wkae me up at half past six", "我的包裹在哪里?", "A1 " * 40)
 VALUES: Final = (0, 1, -1, 2, 127, 255, 65_536, 2**31 - 1, -(2**31))
@@ -102,26 +101,21 @@ class Mutation(NamedTuple):
 
 
 def main() -> None:
-    parser = command_parser(__doc__, quick="300 files")
-    parser.add_argument("--files", type=int, default=20_000, metavar="N", help="mutated files (default: 20,000)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the mutations (default: 0)")
-    args = parser.parse_args()
+    args = attack_options(__doc__, 20_000)
     started = time.perf_counter()
     worker.TIMEOUT = PATIENCE
-    counts, faults = attack(300 if args.quick else args.files, args.seed)
+    counts, faults = attack(args.files, args.seed)
     done = sum(sum(found.values()) for found in counts.values())
-    rows = [
-        [kind, f"{sum(found.values()):,}", *(f"{found[name]:,}" for name in OUTCOMES)] for kind, found in counts.items()
-    ]
     memory = [resource.getrusage(who).ru_maxrss / 1000 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     text = (
-        f"{markdown_table(('mutated', 'files', *OUTCOMES), rows)}\n"
+        f"{counts_table('mutated', OUTCOMES, counts)}\n"
         f"{done:,} files in {time.perf_counter() - started:.0f} s (seed {args.seed}). Exceptions other than RetvecLiteError, and "
         f"other answers under a checksum that was not mended: {len(faults)}. Peak memory: {memory[0]:.0f} MB in the process that "
         f"loads the files, {memory[1]:.0f} MB in a worker.\n"
     )
     print("\n".join([text, *faults]))
-    atomic_write(result_path("fuzz", quick=args.quick).with_suffix(".md"), text.encode())
+    if not args.quick:
+        atomic_write(Path(__file__).with_suffix(".md"), text.encode())
     sys.exit(1 if faults else 0)
 
 

@@ -22,10 +22,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import ROOT, command_parser, result_path
-from benchmarks.tables.cells import markdown_table
 from retvec_lite.files import atomic_write
 from tools.build_engine import compiler
+from tools.counts import ROOT, attack_options, counts_table
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from engine_program import SANITIZERS, compile_driver, drive, texts
@@ -53,28 +52,22 @@ _WORDS: Final = (b"free money money", b"where is my mony? " * 9)
 
 
 def main() -> None:
-    parser = command_parser(__doc__, quick="300 files")
-    parser.add_argument("--files", type=int, default=20_000, metavar="N", help="hostile files (default: 20,000)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the files (default: 0)")
-    args = parser.parse_args()
-    started, count = time.perf_counter(), 300 if args.quick else args.files
+    args, started = attack_options(__doc__, 20_000), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         try:
             driver = compile_driver(compiler() or [], Path(folder) / "driver", *SANITIZERS)
         except (OSError, IndexError, subprocess.CalledProcessError):
             print("Skipped the attack on the engine: there is no C compiler with AddressSanitizer.", file=sys.stderr)
             return
-        counts, faults = attack([str(driver)], count, args.seed)
-    rows = [
-        [kind, f"{sum(found.values()):,}", *(f"{found[name]:,}" for name in OUTCOMES)] for kind, found in counts.items()
-    ]
+        counts, faults = attack([str(driver)], args.files, args.seed)
     text = (
-        f"{markdown_table(('wrong', 'files', *OUTCOMES), rows)}\n"
-        f"{count:,} files in {time.perf_counter() - started:.0f} s (seed {args.seed}). Findings of the sanitizers, other answers with another "
+        f"{counts_table('wrong', OUTCOMES, counts)}\n"
+        f"{args.files:,} files in {time.perf_counter() - started:.0f} s (seed {args.seed}). Findings of the sanitizers, other answers with another "
         f"cache, sound files that were refused, and files that were opened but must not be: {len(faults)}.\n"
     )
     print("\n".join([text, *faults]))
-    atomic_write(result_path("fuzz_engine", quick=args.quick).with_suffix(".md"), text.encode())
+    if not args.quick:
+        atomic_write(Path(__file__).with_suffix(".md"), text.encode())
     sys.exit(1 if faults else 0)
 
 

@@ -31,7 +31,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import retvec_lite as rl
-from benchmarks.common import ROOT, command_parser
 from retvec_lite.classifier import Classifier
 from retvec_lite.converters.info import info
 from retvec_lite.errors import RetvecLiteError
@@ -39,6 +38,7 @@ from retvec_lite.model.report import model_card, report_of
 from retvec_lite.model.weight_files import TrainedModel, _checksum, load_trained_model
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, read_artifact
 from retvec_lite.trained import SAVED_FILES
+from tools.counts import ROOT, attack_options
 
 TEXTS: Final = ("", "wkae me up at half past six", "我的包裹在哪里?", "A1 " * 40)
 
@@ -97,12 +97,8 @@ class Hostile(NamedTuple):
 
 
 def main() -> None:
-    parser = command_parser(__doc__, quick="300 files")
-    parser.add_argument("--files", type=int, default=3_000, metavar="N", help="hostile files (default: 3,000)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is done to them (default: 0)")
-    args = parser.parse_args()
-    started = time.perf_counter()
-    counts, faults = attack(300 if args.quick else args.files, args.seed, exports=True)
+    args, started = attack_options(__doc__, 3_000), time.perf_counter()
+    counts, faults = attack(args.files, args.seed, exports=True)
     print("\n".join([*faults, str(dict(counts))]))
     print(
         f"{counts.total():,} files in {time.perf_counter() - started:.0f} s (seed {args.seed}), {peak():.0f} MB: {len(faults)} faults."

@@ -23,14 +23,15 @@ _FIGURES: Final = Path(__file__).with_suffix(".json")
 
 _HOUSES: Final = {
     "package": ("retvec_lite/**/*.py", "converters/**/*.py"),
-    "makers, tools": ("makers/**/*.py", "tools/**/*.py"),
+    "tools": ("tools/**/*.py",),
     "engine": ("engine/*.c", "engine/*.h"),
     "other languages": (
         *("npm/src/*.ts", "android/*/src/main/**/*.kt", "swift/Retvec*/*.swift"),
         *(f"bindings/**/*.{ending}" for ending in ("c", "cs", "go", "h", "rs")),
     ),
     "tests": ("tests/**/*.py",),
-    "benchmarks": ("benchmarks/**/*.py",),
+    "lab": ("lab/makers/**/*.py", "lab/benchmarks/**/*.py"),
+    "lab tests": ("lab/tests/**/*.py",),
 }
 """House -> patterns of its files, from the root."""
 _GENERATED: Final = ("engine/tables.h", "android/retvec-lite-litert/src/main/kotlin/org/retveclite/Tables.kt")

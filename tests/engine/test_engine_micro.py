@@ -12,7 +12,11 @@ from engine_cases import CASES, file_of
 from engine_program import SANITIZERS, compile_driver, drive, texts
 
 import retvec_lite as rl
-from benchmarks.speed.micro import (
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.native import NativeEngine
+from retvec_lite.windows import read_text
+from tools.fuzz_engine import attack
+from tools.micro import (
     BOARDS,
     COMPILER_RT,
     FILE,
@@ -24,10 +28,6 @@ from benchmarks.speed.micro import (
     program_bytes,
     run_board,
 )
-from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.native import NativeEngine
-from retvec_lite.windows import read_text
-from tools.fuzz_engine import attack
 
 FILES = [file_of(name, bits) for name in CASES for bits in (8, 4)]
 

@@ -1,6 +1,5 @@
 """From a data set to a model: sizes, facts, the model that the reference confirms, and what is refused beforehand."""
 
-import ast
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -207,29 +206,3 @@ def test_embeddings_are_chosen_by_name(tmp_path: Path) -> None:
         assert chosen is not None and chosen.name == "random"
     with pytest.raises(RetvecLiteError, match=r"none\.safetensors"):
         choose_embedding(tmp_path / "none.safetensors")
-
-
-def imported_by(file: Path) -> set[str]:
-    """The modules that a file imports anywhere, and the names it imports from them (which may be modules)."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
-
-
-def test_training_a_classifier_needs_nothing_of_the_makers() -> None:
-    """Followed through every module of ours that training imports, lazily or not."""
-    root = Path(trainer.__file__).parents[1]
-    seen, waiting = set(), {"retvec_lite.training.train"}
-    while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        place = root.joinpath(*name.split(".")[1:])
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if name.startswith("retvec_lite.") and file.is_file():
-                waiting |= imported_by(file) - seen
-    assert {"retvec_lite.model.head_graph", "tensorflow"} <= seen, "the imports were followed"
-    assert not {name.split(".")[0] for name in seen} & {"makers", "wordfreq", "babel", "confusable_homoglyphs", "regex"}

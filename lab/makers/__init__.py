@@ -1,0 +1,1 @@
+"""What makes the files of `retvec_lite/weights`, `retvec_lite/prebuilt` and `models/`: run from a checkout."""

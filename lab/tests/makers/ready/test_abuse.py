@@ -1,0 +1,73 @@
+"""Hateful and offensive texts: what is read of owners' files."""
+
+import json
+from pathlib import Path
+
+from owners import put
+
+from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
+from makers.ready.bias import TEMPLATES
+from makers.ready.source import Source
+
+ROBOTS = "user,Annotator1_is_abuse.0,Annotator1_is_abuse.-2,Annotator2_is_abuse.-1\n"
+FILES: dict[str, dict[str, str]] = {
+    "davidson": {
+        "labeled_data.csv": "count,offensive_language,class,tweet\n3,0,0,vile\n3,0,2,nice &amp; kind\n"
+        + "".join(f"3,3,1,bad {number}\n" for number in range(8))
+        + "3,2,1,disputed\n"
+    },
+    "huffpost": {"huffpost.json": json.dumps({"raw": "gay couple wins , again", "label": 7})},
+    "edos": {"edos_labelled_aggregated.csv": "text,label_sexist\nhim,not sexist\nher bag,not sexist\nher,sexist\n"},
+    "hatemoji": {"train.csv": "text,label_gold\na,1\n", "validation.csv": "text,label_gold\nb,0\n"},
+    "toxigen": {"toxiGen.json": json.dumps([{"text": "x", "label": "hate"}, {"text": "y", "label": "neutral"}])},
+    "surge": {"toxicity_en.csv": "text,is_toxic\nrude,Toxic\nwarm,Not Toxic\n"},
+    "jigsaw": {"test.csv": '"""quoted""",1\ncalm,0\nno label\n'},
+    "wikipedia": {"gn.csv": "text,label\nharsh,0.7\nmild,0.1\n"},
+    "convabuse": {
+        "ConvAbuseEMNLPtrain.csv": ROBOTS + "stupid,0,1,1\nhello,1,0,0\nhalf,1,0,1\nunjudged,0,0,0\n",
+        "ConvAbuseEMNLPvalid.csv": ROBOTS,
+        "ConvAbuseEMNLPtest.csv": ROBOTS,
+    },
+    "civil_comments": {
+        "comments.csv": "comment_id,comment_text\n1,them\n2,you\n3,nobody\n4,once\n",
+        "annotations.csv": "comment_id,annotation\n1,a\n1,b\n2,c\n2,d\n3,e\n3,f\n4,g\n",
+        "spans.csv": "annotation,type\na,Identity based Attack\nb,Insult\nc,Insult\nd,Threat\ng,Insult\n",
+    },
+}
+EXPECTED = {
+    "davidson": [("vile", "hate"), ("nice & kind", "none"), ("bad 3", "offensive"), ("bad 7", "offensive")],
+    "huffpost": [("gay couple wins, again", "none")],
+    "edos": [("her bag", "none"), ("her", "hate")],
+    "hatemoji": [("a", "hate"), ("b", "none")],
+    "toxigen": [("x", "hate"), ("y", "none")],
+    "surge": [("rude", "offensive"), ("warm", "none")],
+    "jigsaw": [("quoted", "offensive"), ("calm", "none")],
+    "wikipedia": [("harsh", "offensive"), ("mild", "none")],
+    "convabuse": [("stupid", "offensive"), ("hello", "none"), ("half", "none")],
+    "civil_comments": [("them", "hate"), ("you", "offensive")],
+}
+
+
+def rows(cache: Path, source: Source, files: dict[str, str]) -> list[tuple[str, str]]:
+    put(cache, source, {name: content.encode() for name, content in files.items()})
+    return source.rows(cache)
+
+
+def test_every_owner_says_hate_offence_or_none(tmp_path: Path) -> None:
+    found = {source.name: rows(tmp_path, source, FILES[source.name]) for source in TOXICITY if source.files}
+    assert found == EXPECTED
+
+
+def test_functional_tests_say_hate_or_none(tmp_path: Path) -> None:
+    files = {
+        "hatecheck": {"test_suite_cases.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"},
+        "hatemojicheck": {"test.csv": "text,label_gold\nbad,1\ngood,0\n"},
+        "ethos": {"Ethos_Dataset_Binary.csv": "comment;isHate\nbad;0.9\ngood;0.2\n"},
+    }
+    for source in TOXICITY_TESTS.values():
+        assert rows(tmp_path, source, files[source.name]) == [("bad", "hate"), ("good", "none")]
+
+
+def test_templates_are_the_innocent_ones(tmp_path: Path) -> None:
+    content = "template,toxicity,phrase\nbeing_adj,nontoxic,Being deaf is great\nbeing_adj,toxic,Being deaf is awful\n"
+    assert rows(tmp_path, TEMPLATES, {"en_sentence_templates.csv": content}) == [("Being deaf is great", "being_adj")]

@@ -1,0 +1,124 @@
+"""Owners' files of the ready-made classifiers, in small: what is read of them, and what is kept apart."""
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from owners import put
+
+from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
+from makers.ready.recipes import RECIPES, Recipe
+from makers.ready.source import cleaned
+
+
+def packed(files: dict[str, str]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+def emotions(cache: Path) -> None:
+    rows = {
+        "labels.txt": b"joy\nanger\nneutral\nsurprise\n",
+        "train.tsv": b'"so ""happy"" today"\t0\tx\nfurious and glad\t0,1\tx\nmeh &amp; more\t2\tx\nwow\t3\tx\n',
+        "dev.tsv": b"grr\t1\tx\n",
+        "test.tsv": b"GRR!\t1\tx\n",
+    }
+    put(cache, EMOTIONS, rows)
+
+
+def test_emotions_have_names_and_posts_no_entities(tmp_path: Path) -> None:
+    emotions(tmp_path)
+    assert EMOTIONS.rows(tmp_path) == [
+        ('so "happy" today', "joy"),
+        ("furious and glad", "joy|anger"),
+        ("meh & more", "neutral"),
+        ("wow", "surprise"),
+        ("grr", "anger"),
+    ]
+
+
+def test_opinions_are_those_that_are_clear(tmp_path: Path) -> None:
+    emotions(tmp_path)
+    by_name = {source.name: source for source in OPINIONS}
+    put(
+        tmp_path,
+        by_name["pros_cons"],
+        {
+            "pros_cons.zip": packed(
+                {
+                    "pros_cons/IntegratedPros.txt": "<Pros>light, cheap</Pros>\n<Pros>both</Pros>",
+                    "pros_cons/IntegratedCons.txt": "<Cons>it broke</Cons>\n<Cons>both</Cons>",
+                }
+            )
+        },
+    )
+    put(
+        tmp_path,
+        by_name["films"],
+        {
+            "sentence_polarity.zip": packed(
+                {
+                    "sentence_polarity/rt-polarity.pos": "a film that does n't bore .\n",
+                    "sentence_polarity/rt-polarity.neg": "dull !\n",
+                }
+            )
+        },
+    )
+    reviews = "[t] a title\nscreen[+2],size[+1]##big and bright .\nsound[+1],price[-2]##mixed\nbattery[-3]##it dies .\n##no judgement\n"
+    put(
+        tmp_path,
+        by_name["products"],
+        {
+            "product_reviews_1.zip": packed({"a/Phone.txt": reviews, "a/README.txt": "x[+1]##no"}),
+            "product_reviews_2.zip": packed({}),
+        },
+    )
+    found = {name: source.rows(tmp_path) for name, source in by_name.items()}
+    assert found["goemotions"] == [('so "happy" today', "positive"), ("meh & more", "neutral"), ("grr", "negative")]
+    assert found["pros_cons"] == [("light, cheap", "positive"), ("it broke", "negative")]
+    assert found["films"] == [("a film that doesn't bore.", "positive"), ("dull!", "negative")]
+    assert found["products"] == [("big and bright.", "positive"), ("it dies.", "negative")]
+
+
+def test_tests_are_those_that_people_agree_on(tmp_path: Path) -> None:
+    reviews, tweets = OPINION_TESTS.values()
+    put(tmp_path, reviews, {"yelp_labelled.txt": b"Good food.\t1\nnever again\t0\nno label\n"})
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        lines = b"1\t2.1\tloved\tit\n2\t-1.5\thated it\n3\t0.2\tokay\n\n"
+        member = tarfile.TarInfo("hutto_ICWSM_2014/tweets_GroundTruth.txt")
+        member.size = len(lines)
+        archive.addfile(member, io.BytesIO(lines))
+    put(tmp_path, tweets, {"hutto_ICWSM_2014.tar.gz": content.getvalue()})
+    assert reviews.rows(tmp_path) == [("Good food.", "positive"), ("never again", "negative")]
+    assert tweets.rows(tmp_path) == [("loved it", "positive"), ("hated it", "negative")]
+
+
+def test_what_is_tested_on_is_not_learned_from(tmp_path: Path) -> None:
+    emotions(tmp_path)
+    found = Recipe("", "", sources=(EMOTIONS,), tests=EMOTION_TESTS).training_texts(tmp_path, tmp_path)
+    # "grr" of the training texts is "GRR!" of the test texts.
+    assert sorted(text for text, _ in found) == ["furious and glad", "meh & more", 'so "happy" today', "wow"]
+
+
+def test_addresses_name_a_commit_and_recipes_say_what_they_are_for() -> None:
+    sources = [source for recipe in RECIPES.values() for source in recipe.sources]
+    sources += [source for recipe in RECIPES.values() for source in recipe.tests.values()]
+    for source in sources:
+        for address in source.files:
+            assert "githubusercontent" not in address or len(address.split("/")[5]) == 40
+        assert source.licence
+    for recipe in RECIPES.values():
+        assert recipe.about and recipe.not_for.endswith(".") and recipe.owners()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("a&amp;amp;b", "a&b"), (" a\t\x00 b\n", "a b"), ("don\ufffdt", "don t")]
+)
+def test_texts_are_cleaned(text: str, expected: str) -> None:
+    assert cleaned(text) == expected

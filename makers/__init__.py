@@ -1,1 +1,0 @@
-"""What makes the files of `retvec_lite/weights`, `retvec_lite/prebuilt` and `models/`: run from a checkout, not installed."""
