@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, without_texts
 from retvec_lite.contract import Floats
 from retvec_lite.converters.export_report import Exported, IncompleteExportError, Report
 from retvec_lite.converters.format import Draft, Format, chosen_formats
@@ -23,7 +24,6 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
 from retvec_lite.manifest import MANIFEST_NAME, SIGNATURE_NAME, fingerprint
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, without_texts
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME
 from retvec_lite.signing import public_key, read_private_key
@@ -71,7 +71,7 @@ def export_model(
 ) -> Report:
     """Write an artifact for each recipe and format, with labels, golden.json, reports and the float reference.
 
-    The options are those of `Classifier.export`; `formats` are names in `FORMATS`, or "all", and `recipes` names in `RECIPES`.
+    The options are those of `TrainedClassifier.export`; `formats` are names in `FORMATS`, or "all", and `recipes` names in `RECIPES`.
 
     Returns:
         What the report files say. The cost of rounding may be out of bounds there, for the user to judge.

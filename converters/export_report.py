@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from retvec_lite.card import report_of
 from retvec_lite.converters.format import Contents, Format, skipped_lines
 from retvec_lite.converters.parity import ArtifactResult, results_table
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.manifest import SIGNATURE_NAME, ModelFile
-from retvec_lite.model.report import report_of
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import draw
 
@@ -127,9 +127,10 @@ class IncompleteExportError(RetvecLiteError):
 
     Example:
         >>> import retvec_lite as rl
+        >>> from retvec_lite.converters.export_report import IncompleteExportError
         >>> try:
         ...     report = rl.load("classifier").export("dist", formats=["engine"])
-        ... except rl.IncompleteExportError as error:
+        ... except IncompleteExportError as error:
         ...     print(error)
         ...     report = error.report
         >>> report.files[0].name

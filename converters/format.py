@@ -30,10 +30,9 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.manifest import RELEASE, size_of
 from retvec_lite.model.file_sizes import USUAL_KB
-from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_FORMAT, Signature, describe_oldest_runtime
-from retvec_lite.version import __version__
+from retvec_lite.version import CREATED_BY, __version__
 
 FORMATS: Final[Mapping[str, str]] = {
     "tflite": "retvec_lite.converters.tflite.format.TFLite",

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from retvec_lite.card import METRICS
 from retvec_lite.contract import CONTRACT_VERSION, Floats
 from retvec_lite.converters.parity import REFERENCE_NAME
 from retvec_lite.converters.parity.examiner import Examiner
@@ -13,8 +14,8 @@ from retvec_lite.converters.parity.golden_texts import BIT_TEXTS, is_reachable
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
 from retvec_lite.manifest import MANIFEST_NAME, RELEASE, Manifest, ModelFile, check_release, fingerprint, size_of
-from retvec_lite.model.report import CREATED_BY, METRICS
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.version import CREATED_BY
 from retvec_lite.windows import decided_text
 
 _TEXTS: Final = 8

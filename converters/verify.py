@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.arguments import checked
+from retvec_lite.card import REPORT_NAME
 from retvec_lite.contract import Floats
 from retvec_lite.converters.format import Format, chosen_formats, skipped_lines
 from retvec_lite.converters.manifest import manifest_problems
@@ -31,7 +32,6 @@ from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
 from retvec_lite.json_text import parse_json
 from retvec_lite.manifest import fingerprint
-from retvec_lite.model.report import REPORT_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, LABELS_NAME, is_prebuilt, locate, not_exported, read_artifact
 from retvec_lite.terminal import Progress, counted, draw, watched

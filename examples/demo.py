@@ -43,7 +43,7 @@ def main(folder: str) -> int:
         print(report)
         return 1
     light = load_quietly(str(dist / "classifier-int8.tflite"), None)
-    evaluation = light.evaluate("starter", typos=(0, 0.2, 0.5), progress=True)
+    evaluation = rl.evaluate(light, "starter", typos=(0, 0.2, 0.5), progress=True)
     minutes = (time.perf_counter() - start) / 60
 
     rows = []

@@ -33,6 +33,10 @@ COMMANDS: Final = {
 """Command -> what it does."""
 
 _MODULES: Final = {
+    "check": "train",
+    "suggest": "train",
+    "teach": "classify",
+    "compare": "exported",
     "export": "exported",
     "evaluate": "exported",
     "verify": "exported",
@@ -42,7 +46,7 @@ _MODULES: Final = {
     "check-update": "updates",
     "nearest": "searching",
     "duplicates": "searching",
-    "detect-spans": "spans",
+    "detect-spans": "searching",
 }
 """Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 

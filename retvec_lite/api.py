@@ -1,4 +1,4 @@
-"""The functions that start things: `train` and `load`.
+"""The functions around a training: `train`, `check` before it, and what it found out.
 
 Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retvec_lite.arguments import checked, takes
-from retvec_lite.classifier import Classifier
+from retvec_lite.data import plots
 from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
 from retvec_lite.data.descriptions import is_described
 from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
@@ -26,12 +26,12 @@ from retvec_lite.files import (
     require_room,
     require_writable,
 )
+from retvec_lite.loading import load
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.weight_files import Embedding, TrainedModel, load_trained_model
-from retvec_lite.runtime.artifact import CLASSIFIER_FILE, PREBUILT, READY, is_prebuilt, locate, read_artifact
 from retvec_lite.terminal import Progress, watched
-from retvec_lite.trained import OWNED_FILES, SAVED_FILES
+from retvec_lite.trained import OWNED_FILES, SAVED_FILES, TrainedClassifier
 from retvec_lite.training.request import REJECT_AT, Request, is_made_from, read_request
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ def train(
     reject_at: float = REJECT_AT,
     unknown_label: str | None = None,
     seed: int = 0,
-    start_from: str | os.PathLike[str] | Classifier | None = None,
+    start_from: str | os.PathLike[str] | TrainedClassifier | None = None,
     keep: Literal["texts", "vectors", "nothing"] = "texts",
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | bool | None = None,
     **reading: "Unpack[ReadingOptions]",
-) -> Classifier:
+) -> TrainedClassifier:
     """Train a classifier on labelled texts, on names and descriptions of labels, or on both.
 
     Texts are mistyped on purpose while training, and training stops when accuracy on validation texts, clean and mistyped,
@@ -105,7 +105,7 @@ def train(
         reject_at: share of the right answers to keep when texts that belong to no label are rejected; a smaller share rejects more.
         unknown_label: label in the data of the texts that belong to no other label: never an answer.
         seed: seed of everything random.
-        start_from: trained folder that learns from these texts as well, in seconds, as `Classifier.learn` does; all it chose stays, so no
+        start_from: trained folder that learns from these texts as well, in seconds, as `TrainedClassifier.learn` does; all it chose stays, so no
             other option but `out` and `force` goes with it.
         keep: what the classifier keeps to go on learning: the texts, vectors (what its linear part reads of them, which is no
             encryption), or nothing. Exported files have none of it.
@@ -147,7 +147,7 @@ def train(
         if earlier and is_made_from(earlier, request):
             with watched(progress) as report:
                 report(f"Nothing changed: {os.fspath(out)} was made from these data and options.", 0, 0)
-            return Classifier(earlier).keeping(Path(out))
+            return TrainedClassifier(earlier, kept=Path(out))
         refuse_existing_folder(out, force)
         require_room(out, _ROOM + _ROOM_A_CHARACTER[keep] * sum(map(len, request.training.texts)))
 
@@ -157,27 +157,28 @@ def train(
         # Opened before the training: a place that cannot be written must not cost a result.
         with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
             classifier = _fitted(request, keep, report)
-            classifier.write(place)
+            classifier._write(place)
         return classifier
 
 
-def _fitted(request: Request, keep: str, progress: Progress) -> Classifier:
+def _fitted(request: Request, keep: str, progress: Progress) -> TrainedClassifier:
     """Return a classifier that keeps what it was asked to."""
     from retvec_lite.training.train import fit_classifier
 
-    classifier = Classifier(*fit_classifier(request, progress=progress))
-    if keep == "vectors" and classifier.model.ngrams:  # without them, nothing can be learned from vectors
+    model, validation, held_out = fit_classifier(request, progress=progress)
+    kept: Any = request.training if keep == "texts" else None
+    if keep == "vectors" and model.ngrams:  # without them, nothing can be learned from vectors
         from retvec_lite.training.learning import read_vectors
 
-        return classifier.keeping(read_vectors(classifier.model, request.training))
-    return classifier.keeping(request.training if keep == "texts" else None)
+        kept = read_vectors(model, request.training)
+    return TrainedClassifier(model, validation, held_out, kept=kept)
 
 
-def _go_on(given: Mapping[str, Any]) -> Classifier:
-    """Return what `Classifier.learn` makes of the arguments of `train`.
+def _go_on(given: Mapping[str, Any]) -> TrainedClassifier:
+    """Return what `TrainedClassifier.learn` makes of the arguments of `train`.
 
     Raises:
-        RetvecLiteError: for an option that cannot change, and as `Classifier.learn`.
+        RetvecLiteError: for an option that cannot change, and as `TrainedClassifier.learn`.
     """
     if given["data"] is None or is_described(given["labels"]):
         raise RetvecLiteError(
@@ -191,7 +192,11 @@ def _go_on(given: Mapping[str, Any]) -> Classifier:
                 f"{name} cannot change when a classifier goes on learning: leave it out, or train anew on all texts, without start_from."
             )
     source = given["start_from"]
-    classifier = source if isinstance(source, Classifier) else load(source)
+    classifier = source if isinstance(source, TrainedClassifier) else load(source)
+    if not isinstance(classifier, TrainedClassifier):
+        raise RetvecLiteError(
+            f"{os.fspath(source)} is an exported file, which cannot go on learning: name the trained folder (start_from)."
+        )
     place = {name: given[name] for name in ("out", "force", "progress")}
     return classifier.learn(given["data"], given["labels"], **place, **given["reading"])
 
@@ -271,50 +276,61 @@ def check(
 
 
 @checked
-def load(
-    path: str | os.PathLike[str],
-    *,
-    num_threads: int = 1,
-    runtime: str | None = None,
-    workers: int | None = None,
-    isolated: bool = False,
-    languages: Sequence[str] | None = None,
-) -> Classifier:
-    """Load a trained folder, an exported `.tflite`, `.retvec` or `.onnx`, one from the Hugging Face hub, or the language detector in the package.
+def write_report(classifier: TrainedClassifier, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write what a training found out as one HTML page: verdict, confusions, calibration, learning curve, typos, doubtful texts.
+
+    Works right after a training alone, because the page quotes texts, which no classifier keeps. `train` with `out`, and `save` then,
+    write it as `report.html`.
 
     Args:
-        path: a folder that `Classifier.save` or `retvec-lite train` wrote, or the `.safetensors` file in it or beside exported files; a
-            `.tflite` file, which needs NumPy and a LiteRT runtime only; a `.retvec`, which needs NumPy alone; an `.onnx`, which needs
-            NumPy and ONNX Runtime, and has no checksum; "language" for the detector in the package; or "hf://user/model" for exported files on the hub, which the extra `hub` fetches ("hf://user/model/file" for
-            one of several). Load those of strangers with `isolated`.
-        num_threads: threads of one call of a `.tflite` or `.onnx`; 1 is fastest for short texts.
-        runtime: "ai-edge-litert" or "tflite-runtime" for a `.tflite`; by default the one that this process has loaded, or else the first
-            one installed. Two runtimes in one process break each other.
-        workers: texts that are answered at a time when there are many; by default one a core.
-        isolated: run the file in a worker process, so that a file that crashes the runtime, hangs or takes too much memory is an error.
-            For files from others.
-        languages: the only labels to choose from, beside that of unknown texts, such as the languages that an app knows.
+        classifier: what `train` returned.
+        path: the file to write.
+        force: replace it if it exists.
 
     Raises:
-        RetvecLiteError: for something else at `path`, a file that is damaged or not from retvec-lite, a runtime that is missing, cannot run
-            the file or is the second one in this process, or a language that is not among the labels.
+        RetvecLiteError: for a classifier that was loaded, or a file that exists or cannot be written.
 
     Example:
         >>> import retvec_lite as rl
-        >>> rl.load("classifier-int8.tflite").predict("your code is 482913", top=1)[0].label
-        'one_time_code'
-        >>> rl.load("language").predict("guten Morgen", top=1)[0].label
-        'de'
-        >>> rl.load("language", languages=["de", "en", "tr"]).predict("no", top=1)[0].label
-        'en'
+        >>> from retvec_lite.api import write_report
+        >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
+        >>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, head="linear")
+        >>> write_report(classifier, "report.html")
     """
-    place = locate(path)
-    if not (is_prebuilt(path) or place.exists() or place.suffix in (".tflite", ".retvec", ".onnx")):
+    if classifier.held_out is None:
         raise RetvecLiteError(
-            f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or a ready-made classifier: {', '.join(PREBUILT + READY)}."
+            "A loaded classifier has no texts to report on: train it again with --out (in Python: out), which writes report.html."
         )
-    is_trained = place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file()
-    source = load_trained_model(place) if is_trained else read_artifact(place)
-    return Classifier(
-        source, num_threads=num_threads, runtime=runtime, workers=workers, isolated=isolated, languages=languages
-    ).keeping(place if is_trained else None)
+    from retvec_lite.report_page.page import training_page
+
+    refuse_existing(path, force)
+    atomic_write(path, training_page(classifier.model, classifier.validation, classifier.held_out))
+
+
+@checked
+def plot_learning_curve(classifier: TrainedClassifier, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Draw the accuracy on held-out texts against the number of training texts, without the network if one was trained.
+
+    A curve that still climbs says that more texts would help.
+
+    Args:
+        classifier: a trained one.
+        path: a PNG file to write.
+        force: replace it if it exists.
+
+    Raises:
+        RetvecLiteError: for another suffix, a file that exists without `force`, or a classifier without n-grams.
+        ModuleNotFoundError: when matplotlib is not installed.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> from retvec_lite.api import plot_learning_curve
+        >>> plot_learning_curve(rl.load("classifier"), "learning.png")
+    """
+    facts = classifier.training
+    if not facts.get("learning_curve"):
+        raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
+    refuse_existing(path, force)
+    score = "micro F1" if classifier.decision.multi_label else "accuracy"
+    title = f"{facts['data']}{' (without the network)' if facts.get('epochs') else ''}"
+    plots.plot_learning_curve(facts["learning_curve"], path, title, score, facts.get("largest_label"))

@@ -1,4 +1,4 @@
-"""Arguments of public functions: what their signatures and docstrings say of them, which commands are made from, and what else is refused."""
+"""Arguments of public functions: what signatures and docstrings say of them, which commands are made from, what is refused; and texts as one."""
 
 import collections.abc
 import functools
@@ -8,7 +8,7 @@ import numbers
 import os
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from retvec_lite.errors import RetvecLiteError, did_you_mean, shown
@@ -139,6 +139,59 @@ def finite(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
+
+
+def as_texts(texts: object) -> list[str]:
+    """Return a string, or any column of strings (list, NumPy array, pandas Series, ...), as a list of strings.
+
+    Raises:
+        RetvecLiteError: for anything else, naming the type and the index of the first item that is not a string.
+    """
+    return [texts] if isinstance(texts, str) else require_strings(list(one_column(texts)))
+
+
+def one_column(texts: object) -> Iterable[object]:
+    """Refuse what is iterable but does not yield one text after the other, in order."""
+    # Iterating over a DataFrame yields its column names, over bytes integers, over a mapping its keys.
+    odd = isinstance(texts, bytes | bytearray | Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
+    if odd or not isinstance(texts, Iterable):
+        raise RetvecLiteError(
+            f"Texts must be a string or a sequence of strings, not {type(texts).__name__}. "
+            "Pass a list, an array or one column of a table."
+        )
+    return texts
+
+
+def require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
+    """Return the texts if all are strings; raises RetvecLiteError with an index counted from `start`."""
+    for index, text in enumerate(texts, start):
+        if not isinstance(text, str):
+            raise RetvecLiteError(
+                f"Texts must be strings, but the one at index {index} is of type {type(text).__name__}."
+            )
+    return cast(list[str], texts)
+
+
+def chunks(texts: Iterable[object], size: int) -> Iterator[list[str] | Exception]:
+    """Yield texts in lists of `size`, in order.
+
+    Where reading a text fails, or it is not a string, yields the texts before it and then the exception: what can be
+    answered is answered first.
+    """
+    chunk: list[str] = []
+    failure: Exception | None = None
+    try:
+        for index, text in enumerate(texts):
+            chunk += require_strings([text], index)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except Exception as error:  # noqa: BLE001 - whatever reading the texts raises belongs to the reader of the answers
+        failure = error
+    if chunk:
+        yield chunk
+    if failure is not None:
+        yield failure
 
 
 def _kinds_of(annotation: Any) -> dict[str, _Test]:

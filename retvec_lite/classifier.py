@@ -1,43 +1,30 @@
-"""`Classifier`: one class for a trained and for an exported classifier, to predict, explain and evaluate, with what `trained` adds.
+"""`Classifier`: what answers texts, whoever made it: it predicts, explains, embeds, and is taught single texts.
 
 The way of a text: composed and cut into windows (windows.py); as code points to the C engine (runtime/native.py, engine/) or to LiteRT
 (runtime/interpreters.py), where the graph of model/network_graph.py lies in the file; probabilities of the windows combined, and a label,
 several or none (runtime/answers.py, decision.py).
 
-Importing this module needs NumPy alone: the exporter is loaded by the calls that need it, and TensorFlow by none that predicts.
+This module and all that it imports need NumPy alone, and know nothing of trainings.
 """
 
 import functools
 import numbers
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from retvec_lite.arguments import checked
-from retvec_lite.contract import Floats
-from retvec_lite.data.dataset import Dataset, as_dataset
-from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation, evaluate
-from retvec_lite.data.suspects import HeldOut
-from retvec_lite.data.texts import as_texts, one_column, require_strings
+from retvec_lite.arguments import as_texts, checked, one_column, require_strings
+from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.learning import Learning
-from retvec_lite.model.reference_network import Reference
-from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.answers import DAMAGED, Explanation, Prediction, Runner, explain
+from retvec_lite.runtime.answers import Explanation, Prediction, Runner, explain
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine, refuse_litert
-from retvec_lite.summary import summary
-from retvec_lite.teaching import Taught
-from retvec_lite.terminal import Progress, watched
-from retvec_lite.windows import read_limit
+from retvec_lite.runtime.memory import Memory
+from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine
+from retvec_lite.windows import Kept, read_limit
 
 
-class Classifier(Taught, Learning):
-    """Classifies texts. `train` and `load` make one.
-
-    A trained one answers as its `.retvec` with int8 weights does, which the C engine runs, built in memory: what is measured is what a phone
-    will say. Where no engine can run it, a warning says why, and the NumPy reference answers.
+class Classifier:
+    """Classifies texts with an exported file. `load` makes one, and `train` a `TrainedClassifier`, which can do all of this as well.
 
     Threads may share a classifier: calls wait for a free engine. Many texts at once are spread over `workers` engines, each in its own
     thread; the answers and their order are the same as with one. It can be pickled, sent to other processes and used after `fork()`.
@@ -47,8 +34,6 @@ class Classifier(Taught, Learning):
         config: how texts become words.
         decision: which labels a text has, and when it has none.
         workers: texts that are answered at the same time.
-        validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
-        held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
 
     Example:
         >>> import retvec_lite as rl
@@ -57,11 +42,12 @@ class Classifier(Taught, Learning):
         'alarm'
     """
 
+    _file: Artifact | None
+    """The exported file that answers; of a trained classifier, None where the NumPy reference does."""
+
     def __init__(
         self,
-        source: TrainedModel | Artifact,
-        validation: Mapping[float, Evaluation] | None = None,
-        held_out: HeldOut | None = None,
+        file: Artifact,
         *,
         num_threads: int = 1,
         runtime: str | None = None,
@@ -69,58 +55,34 @@ class Classifier(Taught, Learning):
         isolated: bool = False,
         languages: Sequence[str] | None = None,
     ) -> None:
-        """Wrap a trained model, or an exported file, whose engine starts at once; `train` and `load` do so and describe the options."""
+        """Start the engine of an exported file; `load` does so, and describes the options."""
+        self._file = file
+        self._begin(file.labels, file.config, file.decision, (num_threads, runtime, workers, isolated, languages))
+        _ = self._runner  # a file that cannot run is found out at once
+
+    def _begin(
+        self, labels: Sequence[str], config: EncoderConfig, decision: Decision, options: tuple[Any, ...]
+    ) -> None:
+        """Keep what answers depend on; `options` are those of `__init__` in their order."""
+        threads, runtime, workers, isolated, languages = options
         languages = None if languages is None else tuple(languages)
-        num_threads = check_count("num_threads", num_threads)
+        threads = check_count("num_threads", threads)
         workers = None if workers is None else check_count("workers", workers)
-        self._source, self.validation, self.held_out = source, dict(validation or {}), held_out
-        self._options: tuple[Any, ...] = (num_threads, runtime, workers, isolated, languages)
-        self._columns = None if languages is None else source.decision.limited(source.labels, languages)
-        self.labels = tuple(source.labels[column] for column in self._columns or range(len(source.labels)))
-        self.config = source.config if isinstance(source, Artifact) else source.encoder
-        self.decision = source.decision
-        self.workers = max(1, available_cores() // num_threads) if workers is None else workers
-        if isinstance(source, Artifact):
-            _ = self._runner  # a file that cannot run is found out at once
-        else:
-            refuse_litert(num_threads, runtime)
+        self._options: tuple[Any, ...] = (threads, runtime, workers, isolated, languages)
+        self._columns = None if languages is None else decision.limited(labels, languages)
+        self.labels = tuple(labels[column] for column in self._columns or range(len(labels)))
+        self.config, self.decision = config, decision
+        self.workers = max(1, available_cores() // threads) if workers is None else workers
 
     def __getstate__(self) -> dict[str, Any]:
         # Engines belong to their process. The file goes along: it need not exist elsewhere, and a trained one is not built again.
-        # Texts stay here: other processes answer, and need none of them.
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
-        return {**state, "held_out": None, "_kept": None}
-
-    def like(self, model: TrainedModel) -> "Classifier":
-        """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
-        threads, runtime, workers, isolated, languages = self._options
-        options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
-        return Classifier(model, self.validation, self.held_out, num_threads=threads, **options).keeping(self._kept)
-
-    @functools.cached_property
-    def _file(self) -> Artifact | None:
-        """The exported file that answers; of a trained model, one in memory, or None where no engine can run it."""
-        if isinstance(self._source, Artifact):
-            return self._source
-        from retvec_lite.converters.engine import in_memory
-
-        try:
-            return in_memory(self.model)
-        except FloatingPointError as error:
-            raise RetvecLiteError(f"This classifier cannot answer: {DAMAGED}") from error
-        except RetvecLiteError as error:
-            warnings.warn(f"{error} Until then the NumPy reference answers, which is slow.", stacklevel=4)
-            return None
+        return {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_runner")}
 
     @functools.cached_property
     def _engine(self) -> tuple[str, Callable[[], Runs]]:
+        assert self._file is not None
         num_threads, runtime, _, isolated, _ = self._options
-        if self._file is not None:
-            return choose_engine(self._file, num_threads, runtime, isolated)
-        if isolated:
-            raise RetvecLiteError("Without an engine, a trained classifier cannot be isolated: export it as .tflite.")
-        make: Any = functools.partial(Reference, self.model)  # which is asked for probabilities alone
-        return "numpy", make
+        return choose_engine(self._file, num_threads, runtime, isolated)
 
     @functools.cached_property
     def _runner(self) -> Runner:
@@ -296,105 +258,75 @@ class Classifier(Taught, Learning):
         (text,) = require_strings([text])
         return explain(self.probabilities, self.labels, text[: read_limit(self.config)], label, self.config.max_chars)
 
-    @checked
-    def evaluate(
-        self,
-        data: Any,
-        labels: Sequence[Any] | None = None,
-        *,
-        unknown_label: str | None = None,
-        reject: bool = True,
-        multi_label: bool | None = None,
-        typos: Sequence[float] = TYPO_RATES,
-        seed: int = TYPO_SEED,
-        by: str | None = None,
-        text_column: str = "text",
-        label_column: str = "label",
-        delimiter: str | None = None,
-        skip_bad_rows: bool = False,
-        labels_from: Literal["column", "file", "folder"] = "column",
-        progress: Progress | bool | None = None,
-    ) -> Evaluation:
-        """Measure accuracy, F1, confusions and calibration, how much accuracy remains when words are mistyped, and rejection.
-
-        Args:
-            data: texts; or each without `labels`: a labelled file, several of them, a DataFrame or another table, a list of records or
-                of pairs (text, label), a `Dataset`, or "starter" (its test split).
-            labels: the right label of each text; a list of them for each text where the classifier gives several.
-            unknown_label: the label in the data of the texts that belong to none of the classifier's; that of its training is
-                known.
-            reject: answer None for texts that belong to none of the labels; otherwise every text gets a label. Of no effect where
-                texts may have several labels.
-            multi_label: whether a text in the data may have several labels, or none; by default as the classifier gives them,
-                and a file without a text that has is then refused as a mistake.
-            typos: shares of mistyped words, 0 to 1; empty for clean texts only.
-            seed: of the typos.
-            by: column of a file or table, such as the language of each text: each of its values is also scored by itself.
-            text_column: column of the texts in a file or table.
-            label_column: column of the labels in a file or table.
-            delimiter: between the cells of a CSV or TSV file; by default recognized by the header.
-            skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them.
-            labels_from: what says the label of a text: a column, the name of its file, or the name of its folder.
-            progress: a callback (what, done, total), or True for a bar on standard error.
+    @functools.cached_property
+    def memory(self) -> Memory:
+        """What was taught: `len`, `texts`, `labels`, and `save` and `load` for its file.
 
         Raises:
-            RetvecLiteError: for data that cannot be read, labels that the model does not know, an unknown label that is not in
-                the data, or data with one label a text where the classifier gives several, or the other way round.
+            RetvecLiteError: for a classifier that cannot be taught: one without embeddings of texts, or with several labels a text.
+        """
+        if self.decision.multi_label:
+            raise RetvecLiteError("Only a classifier with one label a text can be taught.")
+        self._embed_dimension()
+        return Memory(self._read_taught, self.labels, self.config, self.decision.unknown_label)
+
+    def _read_taught(self, text: Kept) -> tuple[Floats, str | None]:
+        """Return the vector of a text, and its label without the memory."""
+        ((answer, *_),) = self._runner.predictions([text], 1, self.decision)
+        return self.embed([text])[0], answer.label
+
+    @checked
+    def teach(self, text: str, label: str) -> None:
+        """Teach that a text has a label, old or new: from now on, `predict` answers it, and texts like it, with that label.
+
+        All other texts are answered as before, to the last bit. What was taught lies in `memory`, not in the classifier's file. All workers
+        use it, and it is pickled with the classifier. `probabilities`, `explain` and `evaluate` never ask it.
+
+        Args:
+            text: what to learn; up to 256 bytes of UTF-8 of what the classifier reads of it are kept.
+            label: its label; one that is not among `labels` is new. That of unknown texts: the text has none.
+
+        Raises:
+            RetvecLiteError: for a text in which there is nothing to read, a label that is empty or too long, a full memory, or a
+                classifier that cannot be taught: one without embeddings of texts, or with several labels a text.
 
         Example:
             >>> import retvec_lite as rl
-            >>> classifier = rl.load("classifier-int8.tflite")
-            >>> classifier.evaluate(["wake me up at six", "play some jazz"], ["alarm", "music"], typos=()).texts
-            2
+            >>> classifier = rl.load("classifier-int8.retvec")
+            >>> classifier.teach("feed the cat at noon", "pets")
+            >>> answer = classifier.predict("feed teh cat at noon", top=1)[0]
+            >>> answer.label, answer.taught
+            ('pets', 'feed the cat at noon')
         """
-        several = self.decision.multi_label
-        reading: dict[str, Any] = {"text_column": text_column, "delimiter": delimiter, "split": "test"}
-        dataset = as_dataset(
-            data,
-            labels,
-            label_column=label_column,
-            skip_bad_rows=skip_bad_rows,
-            multi_label=several if multi_label is None else multi_label,
-            labels_from=labels_from,
-            **reading,
-        )
-        if by is not None and (labels is not None or isinstance(data, Dataset)):
-            raise RetvecLiteError("by names a column: pass a file or a table with it.")
-        groups = () if by is None else _values_of(by, data, dataset, skip_bad_rows=skip_bad_rows, **reading)
-        if several and multi_label is None and labels is None and all(len(found) == 1 for found in dataset.label_sets):
-            raise RetvecLiteError(
-                f"Every text of {dataset.path} has exactly one label, but this classifier gives several or none. "
-                "Pass --multi-label (multi_label=True) if that is right."
-            )
-        with watched(progress) as report:
-            return evaluate(
-                self.probabilities,
-                self.labels,
-                dataset,
-                decision=self.decision if reject or several else None,
-                max_chars=read_limit(self.config),
-                unknown_label=unknown_label,
-                typos=typos,
-                seed=seed,
-                groups=groups,
-                progress=report,
-            )
+        self.memory.teach(text, label)
+
+    @checked
+    def forget(self, text: str) -> None:
+        """Forget a text that was taught, given so or as `memory.texts` lists it: everything is answered as if it had never been.
+
+        Raises:
+            RetvecLiteError: for a text that was not taught.
+
+        Example:
+            >>> import retvec_lite as rl
+            >>> classifier = rl.load("classifier-int8.retvec")
+            >>> classifier.teach("feed the cat at noon", "pets")
+            >>> classifier.forget("feed the cat at noon")
+            >>> len(classifier.memory)
+            0
+        """
+        self.memory.forget(text)
 
     def __repr__(self) -> str:
-        source = self._source
-        head = source.metadata.get("head") if isinstance(source, Artifact) else source.head.name
-        return f"<Classifier {head}, {len(self.labels)} labels>"
+        return f"<{type(self).__name__} {self._head()}, {len(self.labels)} labels>"
 
-    def __str__(self) -> str:
-        return repr(self) if isinstance(self._source, Artifact) else summary(self.model, self.held_out)
+    def _head(self) -> Any:
+        return self.metadata.get("head")
 
+    if not TYPE_CHECKING:
 
-def _values_of(column: str, data: Any, dataset: Dataset, **reading: Any) -> tuple[str, ...]:
-    """Return what a column of the data says of each text of `dataset`; the reader takes it for the column of the labels."""
-    try:
-        values = as_dataset(data, label_column=column, **reading)
-    except RetvecLiteError as error:
-        raise RetvecLiteError(str(error).replace("--label-column", "--by").replace("label_column", "by")) from error
-    if values.texts != dataset.texts:
-        raise RetvecLiteError(f"Rows that have a label lack {column!r}, or the other way round: fill both in.")
-    return values.labels
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"A {type(self).__name__} has no {name}. Only a trained one is saved, exported, or goes on learning: load the trained folder, or the "
+                "reference.safetensors beside an exported file."
+            )

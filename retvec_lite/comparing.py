@@ -5,7 +5,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from retvec_lite.api import load
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.calibration import unknown_rows
@@ -16,6 +15,7 @@ from retvec_lite.data.sources import refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable
 from retvec_lite.learning import answers_of
+from retvec_lite.loading import load
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ class EncoderConfig:
         RetvecLiteError: on construction, for a value out of range or another contract version.
 
     Example:
-        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.contract import EncoderConfig
         >>> config = EncoderConfig(max_words=32)
         >>> config.max_chars, config.max_words
         (512, 32)

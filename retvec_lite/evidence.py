@@ -186,3 +186,31 @@ def _wilson(share: float, texts: float, deviations: float) -> tuple[float, float
         )
         bounds.append(min(max(low, 0.0), part))
     return bounds[0], 1 - bounds[1]
+
+
+class Expected(NamedTuple):
+    """The share of right answers on a set: from the names of its labels, and with a description of each."""
+
+    data: str
+    labels: int
+    of_names: float
+    of_descriptions: float
+
+
+MEASURED: Final = (
+    Expected("AG News", 4, 0.71, 0.72),
+    Expected("Banking77", 77, 0.51, 0.58),
+    Expected("CLINC150", 150, 0.56, 0.69),
+)
+"""What to expect of a classifier that was trained without texts (`python -m benchmarks.experiments.names`, on test texts: docs/names.md)."""
+
+
+def expected(labels: int) -> Expected:
+    """Return what was measured on the set whose number of labels is the nearest one, in logarithms.
+
+    Example:
+        >>> from retvec_lite.evidence import expected
+        >>> expected(60).data
+        'Banking77'
+    """
+    return min(MEASURED, key=lambda row: abs(math.log(row.labels / labels)))

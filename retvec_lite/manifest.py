@@ -69,11 +69,12 @@ class UpdateError(RetvecLiteError):
 
     Example:
         >>> import retvec_lite as rl
+        >>> from retvec_lite.manifest import UpdateError
         >>> key = rl.make_key("update.key")
         >>> report = rl.load("classifier").export("dist", formats="engine", name="router", model_version=7, sign="update.key")
         >>> try:
         ...     rl.check_update("dist", key, "router", installed=7)
-        ... except rl.UpdateError as error:
+        ... except UpdateError as error:
         ...     print(error.code)
         UPDATE_OLD
     """
@@ -98,8 +99,8 @@ class ModelFile:
         sha256: its SHA-256 in hexadecimal; see `fingerprint` for folders.
 
     Example:
-        >>> import retvec_lite as rl
-        >>> rl.ModelFile("a.retvec", "engine", "int8", 806_272, "0" * 64).recipe
+        >>> from retvec_lite.manifest import ModelFile
+        >>> ModelFile("a.retvec", "engine", "int8", 806_272, "0" * 64).recipe
         'int8'
     """
 
@@ -128,7 +129,7 @@ class Manifest:
         >>> from pathlib import Path
         >>> import retvec_lite as rl
         >>> report = rl.load("classifier").export("release", formats="engine")
-        >>> manifest = rl.Manifest.from_bytes(Path("release/manifest.json").read_bytes())
+        >>> manifest = Manifest.from_bytes(Path("release/manifest.json").read_bytes())
         >>> [file.file for file in manifest.files]
         ['classifier-int8.retvec']
     """

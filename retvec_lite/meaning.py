@@ -192,7 +192,7 @@ def meaning_words(values: Sequence[int] | Ints, encoder: EncoderConfig) -> list[
         encoder: the parameters of the contract.
 
     Example:
-        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.contract import EncoderConfig
         >>> from retvec_lite.meaning import meaning_words
         >>> ["".join(map(chr, word)) for word in meaning_words(list(map(ord, "Café, the 1st!")), EncoderConfig())]
         ['cafe', 'the', 'ist']

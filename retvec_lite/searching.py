@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.api import load
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import Floats
@@ -29,6 +28,7 @@ from retvec_lite.data.texts import texts_of
 from retvec_lite.equal_rows import distinct_rows, products
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable, write_csv
+from retvec_lite.loading import load
 from retvec_lite.terminal import Progress, watched
 
 THRESHOLD: Final = 0.5
@@ -57,7 +57,7 @@ class Match(NamedTuple):
         score: the cosine of its embedding and that of the query.
 
     Example:
-        >>> from retvec_lite import Match
+        >>> from retvec_lite.searching import Match
         >>> Match(3, "where is my parcel?", 0.93).row
         3
     """
@@ -76,7 +76,7 @@ class Duplicates(NamedTuple):
         scores: how like each is to the first, from the threshold to 1; that of the first is 1.
 
     Example:
-        >>> from retvec_lite import Duplicates
+        >>> from retvec_lite.searching import Duplicates
         >>> group = Duplicates((0, 4), ("where is my parcel", "hi, where is my parcle"), (1.0, 0.71))
         >>> group.texts[1:]
         ('hi, where is my parcle',)

@@ -10,15 +10,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retvec_lite.api import train
-from retvec_lite.arguments import bind
+from retvec_lite.arguments import as_texts, bind
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import READING
 from retvec_lite.data.labels import cell_of, label_of, listed_in, split_labels
-from retvec_lite.data.texts import as_texts, present
+from retvec_lite.data.texts import present
 from retvec_lite.errors import RetvecLiteError, shown
 
 if TYPE_CHECKING:
-    from retvec_lite.classifier import Classifier
+    from retvec_lite.trained import TrainedClassifier
 
 _ELSEWHERE: Final = (
     "data",
@@ -51,7 +51,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     Attributes:
         classes_: the distinct labels, sorted; the order of `predict_proba`'s columns. Where `y` is an indicator matrix, the numbers
             of its columns.
-        classifier_: the `Classifier`, to save or export.
+        classifier_: the `TrainedClassifier`, to save or export.
 
     Example:
         >>> from retvec_lite.sklearn import RetvecClassifier
@@ -88,7 +88,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         unknown = None if self.unknown_label is None else str(self.unknown_label)
         given = {"multi_label": several, "class_weights": _by_name(self.class_weights), "unknown_label": unknown}
         options = {**self.get_params(), **given}
-        self.classifier_: Classifier = train(_one_column(X), labels, sample_weight=sample_weight, **options)
+        self.classifier_: TrainedClassifier = train(_one_column(X), labels, sample_weight=sample_weight, **options)
         return self
 
     def _read(self, y: Any) -> tuple[list[Any], bool]:

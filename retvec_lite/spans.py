@@ -13,12 +13,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.api import load
-from retvec_lite.arguments import checked
+from retvec_lite.arguments import checked, require_strings
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import Floats
-from retvec_lite.data.texts import require_strings
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.loading import load
 from retvec_lite.runtime.answers import find_words
 
 _SWITCH: Final = 8.0
@@ -39,7 +38,7 @@ class LanguageSpan(NamedTuple):
         probability: of the label, as `Prediction` has it.
 
     Example:
-        >>> from retvec_lite import LanguageSpan
+        >>> from retvec_lite.spans import LanguageSpan
         >>> LanguageSpan(0, 12, "de", 0.98).label
         'de'
     """

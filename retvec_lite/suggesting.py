@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from retvec_lite.api import load
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig, Floats
@@ -25,6 +24,7 @@ from retvec_lite.data.texts import texts_of
 from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing, require_writable, write_csv
+from retvec_lite.loading import load
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.terminal import Progress, watched
 
@@ -47,7 +47,7 @@ class Suggestion(NamedTuple):
         suggestion: the label that the classifier would give it, several joined by `|`; empty for none, or without a classifier.
 
     Example:
-        >>> from retvec_lite import Suggestion
+        >>> from retvec_lite.suggesting import Suggestion
         >>> Suggestion(7, "where is my parcel?", "delivery").suggestion
         'delivery'
     """

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from retvec_lite.card import describe_meaning
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
-from retvec_lite.model.report import describe_meaning
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Table, counted, draw, printable
 from retvec_lite.verdict import verdict

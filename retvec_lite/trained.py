@@ -1,65 +1,131 @@
-"""What a trained classifier has beyond its answers: how it was trained, its folder, exports of it, and its learning curve.
+"""`TrainedClassifier`: a classifier with its weights: how it was trained, its folder, exports of it, and going on learning.
 
-Importing this module is cheap: the exporter is loaded by `export`.
+Importing this module is cheap: the exporter is loaded by `export`, TensorFlow by none that predicts.
 """
 
+import functools
 import math
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, takes
-from retvec_lite.data.dataset import READING, ReadingOptions, read_dataset
+from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
+from retvec_lite.classifier import Classifier
+from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
 from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
-from retvec_lite.data.plots import plot_learning_curve
 from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
-from retvec_lite.data.suspects import Check, HeldOut
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_directory, atomic_write, explain_os_error, refuse_existing
+from retvec_lite.evaluating import evaluate
+from retvec_lite.files import atomic_directory, explain_os_error
+from retvec_lite.learning import Lesson, kept_file, newer_texts, read_kept, taught_more
+from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.answers import DAMAGED
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
+from retvec_lite.runtime.pool import Runs, refuse_litert
+from retvec_lite.summary import summary
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from retvec_lite.classifier import Classifier
     from retvec_lite.converters.export_report import Report
+    from retvec_lite.training.learning import Kept
 
 PAGE_NAME: Final = "report.html"
 
 SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME, PAGE_NAME)
-"""What `Trained.save` writes; the page right after a training only."""
+"""What `TrainedClassifier.save` writes; the page right after a training only."""
 
 OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME)
 """All that `force` may replace."""
 
 
-class Trained:
-    """The part of a `Classifier` that only a trained one has; for an exported file, each says what to load instead."""
+class TrainedClassifier(Classifier):
+    """A `Classifier` with its weights, which can be saved, exported, and go on learning. `train` makes one, and `load` of a trained folder.
 
-    _source: TrainedModel | Artifact
-    validation: dict[float, Evaluation]
-    held_out: HeldOut | None
+    It answers as its `.retvec` with int8 weights does, which the C engine runs, built in memory: what is measured is what a phone will say.
+    Where no engine can run it, a warning says why, and the NumPy reference answers.
 
-    @property
-    def model(self) -> TrainedModel:
-        """The weights of a trained one. Raises RetvecLiteError for an exported file."""
-        if isinstance(self._source, Artifact):
-            raise RetvecLiteError(
-                f"{self._source.path} is an exported file, which cannot be saved or exported and knows nothing of its training. Load the "
-                "trained folder for that, or the reference.safetensors beside the file."
-            )
-        return self._source
+    Attributes:
+        model: the weights.
+        validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
+        held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
+        lesson: what `learn` taught it, right after that; otherwise None.
+    """
+
+    def __init__(
+        self,
+        model: TrainedModel,
+        validation: Mapping[float, Evaluation] | None = None,
+        held_out: HeldOut | None = None,
+        *,
+        kept: "Kept | Path | None" = None,
+        num_threads: int = 1,
+        runtime: str | None = None,
+        workers: int | None = None,
+        isolated: bool = False,
+        languages: Sequence[str] | None = None,
+    ) -> None:
+        """Wrap weights, and what is kept of the texts of their training, or where; `load` describes the other options."""
+        self.model, self.validation, self.held_out = model, dict(validation or {}), held_out
+        self.lesson: Lesson | None = None
+        self._kept = kept
+        self._begin(model.labels, model.encoder, model.decision, (num_threads, runtime, workers, isolated, languages))
+        refuse_litert(num_threads, runtime)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Texts stay here: other processes answer, and need none of them.
+        return {**super().__getstate__(), "held_out": None, "_kept": None}
+
+    def _like(self, model: TrainedModel, kept: "Kept | Path | None") -> "TrainedClassifier":
+        """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
+        threads, runtime, workers, isolated, languages = self._options
+        options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
+        return TrainedClassifier(model, self.validation, self.held_out, kept=kept, num_threads=threads, **options)
+
+    @functools.cached_property
+    def _file(self) -> Artifact | None:  # type: ignore[override]  # built when it is first asked for
+        from retvec_lite.converters.engine import in_memory
+
+        try:
+            return in_memory(self.model)
+        except FloatingPointError as error:
+            raise RetvecLiteError(f"This classifier cannot answer: {DAMAGED}") from error
+        except RetvecLiteError as error:
+            warnings.warn(f"{error} Until then the NumPy reference answers, which is slow.", stacklevel=4)
+            return None
+
+    @functools.cached_property
+    def _engine(self) -> tuple[str, Callable[[], Runs]]:
+        if self._file is not None:
+            return super()._engine
+        if self._options[3]:
+            raise RetvecLiteError("Without an engine, a trained classifier cannot be isolated: export it as .tflite.")
+        make: Any = functools.partial(Reference, self.model)  # which is asked for probabilities alone
+        return "numpy", make
 
     @property
     def training(self) -> Mapping[str, Any]:
-        """How it was trained: data, settings, epochs, accuracy on validation texts. Raises RetvecLiteError for an exported file."""
+        """How it was trained: data, settings, epochs, accuracy on validation texts."""
         return self.model.training
+
+    @property
+    def kept(self) -> "Kept | None":
+        """What is kept of the texts of the training: a `Dataset`, or what is read of them; None for nothing.
+
+        Raises:
+            RetvecLiteError: for a file in the trained folder that is damaged.
+        """
+        if isinstance(self._kept, Path):
+            self._kept = read_kept(self._kept, self.model)
+        return self._kept
 
     @checked
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -79,16 +145,17 @@ class Trained:
             True
         """
         with atomic_directory(folder, force=force, owned=OWNED_FILES) as place:
-            self.write(place)
+            self._write(place)
 
-    def write(self, place: Path) -> None:
-        """Write the files of `save` into a folder that exists, the same bytes for equal classifiers; raises RetvecLiteError when that fails."""
+    def _write(self, place: Path) -> None:
+        """Write the files of `save` into a folder that exists, the same bytes for equal classifiers, and what is kept to go on learning."""
         report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
         contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
             contents.append(self._page(self.held_out))
+        files = [*zip(SAVED_FILES, contents, strict=False), *([kept_file(self.kept)] if self.kept else [])]
         try:
-            for name, content in zip(SAVED_FILES, contents, strict=False):
+            for name, content in files:
                 (place / name).write_bytes(content)
         except OSError as error:
             raise explain_os_error(error, place) from error
@@ -106,7 +173,7 @@ class Trained:
         unknown_label: str | None = None,
         progress: Progress | bool | None = None,
         **reading: "Unpack[ReadingOptions]",
-    ) -> "Classifier":
+    ) -> "TrainedClassifier":
         """Return a classifier like this one with another threshold of rejection, without training again.
 
         Pass one of `threshold`, `keep` and `false_alarms`. Without data, shares are those of the held-out texts of the training, clean and
@@ -127,8 +194,8 @@ class Trained:
                 `read_dataset`.
 
         Raises:
-            RetvecLiteError: for an exported file, a classifier that may give several labels, a share out of range, data without what it
-                is to be chosen by, or where no threshold is right.
+            RetvecLiteError: for a classifier that may give several labels, a share out of range, data without what it is to be chosen
+                by, or where no threshold is right.
 
         Example:
             >>> import retvec_lite as rl
@@ -137,7 +204,7 @@ class Trained:
             >>> careful.decision.threshold >= classifier.decision.threshold
             True
         """
-        whole, model = cast("Classifier", self), self.model
+        whole, model = self, self.model
         if model.multi_label:
             raise RetvecLiteError(
                 "with_threshold and reject_at are for classifiers that give a text one label: where a text may have several, each label "
@@ -149,10 +216,11 @@ class Trained:
         if not has_data and (labels is not None or unknown_label not in (None, *model.labels)):
             raise RetvecLiteError("labels and unknown_label are for texts to choose by: pass those as data.")
         if unknown_label in model.labels and unknown_label != model.decision.unknown_label:
-            whole = whole.like(with_unknown_label(model, str(unknown_label), not has_data and threshold is None))
+            blind = not has_data and threshold is None
+            whole = self._like(with_unknown_label(model, str(unknown_label), blind), self._kept)
         if has_data:
-            evaluation = whole.evaluate(
-                data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
+            evaluation = evaluate(
+                whole, data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
             )
             rates: Sequence[Rate] = evaluation.rejection.rates if evaluation.rejection else ()
         else:
@@ -162,34 +230,7 @@ class Trained:
             if keep is not None and not has_data:
                 answers = self.training.get("right_answers", math.inf)
                 threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
-        return whole.like(with_threshold(whole.model, float(threshold), None if has_data else keep))
-
-    @checked
-    def write_report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write what the training found out as one HTML page: verdict, confusions, calibration, learning curve, typos, doubtful texts.
-
-        Works right after a training alone, because the page quotes texts, which no classifier keeps. `train` with `out`, and `save` then,
-        write it as `report.html`.
-
-        Args:
-            path: the file to write.
-            force: replace it if it exists.
-
-        Raises:
-            RetvecLiteError: for a classifier that was loaded, or a file that exists or cannot be written.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
-            >>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, head="linear")
-            >>> classifier.write_report("report.html")
-        """
-        if self.held_out is None:
-            raise RetvecLiteError(
-                "A loaded classifier has no texts to report on: train it again with --out (in Python: out), which writes report.html."
-            )
-        refuse_existing(path, force)
-        atomic_write(path, self._page(self.held_out))
+        return self._like(with_threshold(whole.model, float(threshold), None if has_data else keep), self._kept)
 
     def _page(self, held_out: HeldOut) -> bytes:
         from retvec_lite.report_page.page import training_page
@@ -265,52 +306,86 @@ class Trained:
                 progress=report,
             )
 
-    def check(self) -> Check:
-        """Return what is doubtful in the texts that the training held out: of up to 3,000 texts all, of more a tenth.
-
-        Raises:
-            RetvecLiteError: for a classifier that was loaded.
-
-        Example:
-            >>> import retvec_lite as rl
-            >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"]
-            >>> rl.train(texts, ["alarm", "alarm", "delivery", "delivery"], epochs=2).check().texts
-            4
-        """
-        if self.held_out is None:
-            raise RetvecLiteError(
-                "A classifier that was loaded does not have the texts of its training: check them with `retvec-lite check DATA` "
-                "(in Python: retvec_lite.check(data))."
-            )
-        return self.held_out.check
-
     @checked
-    def plot_learning_curve(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Draw the accuracy on held-out texts against the number of training texts, without the network if one was trained.
+    @takes(read_dataset, *READING)
+    def learn(
+        self,
+        data: Any,
+        labels: Sequence[Any] | None = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        progress: Progress | bool | None = None,
+        **reading: "Unpack[ReadingOptions]",
+    ) -> "TrainedClassifier":
+        """Return a classifier that has learned from more texts as well, in a fraction of the time of a training.
 
-        A curve that still climbs says that more texts would help.
+        A text that was there, but for case, punctuation and spaces, has its newer label from now on; of several such texts in the data the
+        last one counts. Labels may be new. The classifier needs what `train` keeps (`keep`) of the texts before. What those chose stays as
+        it is, such as which n-grams are read, a network and thresholds; `lesson` of the new one tells what changed.
 
         Args:
-            path: a PNG file to write.
-            force: replace it if it exists.
+            data: labelled texts, as `train` takes them.
+            labels: a label for each text.
+            out: folder for the new classifier; it may be that of this one.
+            force: replace an earlier classifier in that folder.
+            progress: a callback (what, done, total), or True for bars on standard error.
+            reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows`, `multi_label` and `labels_from`, see `read_dataset`.
 
         Raises:
-            RetvecLiteError: for another suffix, a file that exists without `force`, or a classifier without n-grams.
-            ModuleNotFoundError: when matplotlib is not installed.
+            RetvecLiteError: for a classifier that keeps nothing, data that cannot be learned from, or a folder that
+                exists without `force` or cannot be written.
+            ModuleNotFoundError: when a package of the extra `train` is not installed.
 
         Example:
             >>> import retvec_lite as rl
-            >>> rl.load("classifier").plot_learning_curve("learning.png")
+            >>> texts = ["wake me at six", "alarm at noon", "where is my parcel", "track my order"] * 5
+            >>> classifier = rl.train(texts, ["alarm", "alarm", "delivery", "delivery"] * 5, epochs=2)
+            >>> better = classifier.learn(["play some jazz", "play rock music"], ["music", "music"])
+            >>> better.labels
+            ('alarm', 'delivery', 'music')
         """
-        points = self.training.get("learning_curve")
-        if not points:
-            raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
-        refuse_existing(path, force)
-        score = "micro F1" if self.model.multi_label else "accuracy"
-        title = f"{self.training['data']}{_without_network(self.training)}"
-        plot_learning_curve(points, path, title, score, self.training.get("largest_label"))
 
+        def read() -> Dataset:
+            return newer_texts(self.model, self.kept is not None, data, labels, reading)
 
-def _without_network(facts: Mapping[str, Any]) -> str:
-    """Return what a title adds to a learning curve: whether the classifier has a part that its curve leaves out."""
-    return " (without the network)" if facts.get("epochs") else ""
+        if out is None:
+            return self._learned(read(), progress)
+        # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
+        if self._is_in(out, force) and not self._changes(new := read()):
+            return self._learned(new, progress)
+        with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
+            found = self._learned(read(), progress)
+            found._write(place)
+        return found
+
+    def _is_in(self, folder: str | os.PathLike[str], force: bool) -> bool:
+        """Return whether a folder that may be replaced has this classifier."""
+        try:
+            return force and (Path(folder) / CLASSIFIER_FILE).read_bytes() == self.model.to_bytes()
+        except OSError:
+            return False
+
+    def _changes(self, new: Dataset) -> bool:
+        """Return whether there is something to learn from texts."""
+        from retvec_lite.training.learning import changes
+
+        kept = self.kept
+        return kept is not None and bool(changes(kept, new).new)
+
+    def _learned(self, new: Dataset, progress: Progress | bool | None) -> "TrainedClassifier":
+        """Return the classifier that has learned from texts, with what that changed as its `lesson`."""
+        assert self.kept is not None
+        with watched(progress) as report:
+            result, lesson = taught_more(self, self.model, self.kept, new, self._like, report)
+        result.lesson = lesson
+        if result.model is not self.model:
+            # What was measured is of the earlier training: its facts have it, but no page shows it as the new one's.
+            result.validation, result.held_out = {}, None
+        return result
+
+    def _head(self) -> str:
+        return self.model.head.name
+
+    def __str__(self) -> str:
+        return summary(self.model, self.held_out)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from retvec_lite.api import load
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
+from retvec_lite.loading import load
 from retvec_lite.manifest import (
     LARGEST,
     LARGEST_VERSION,

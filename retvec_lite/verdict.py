@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
-from retvec_lite.evidence import Facts
-from retvec_lite.expectations import expected
+from retvec_lite.evidence import Facts, expected
 from retvec_lite.terminal import counted, one_line
 
 NEXT: Final = "Next: "

@@ -3,3 +3,6 @@
 from typing import Final
 
 __version__: Final = "0.2.0"
+
+CREATED_BY: Final = f"retvec-lite {__version__}"
+"""How files name what made them."""

@@ -34,7 +34,7 @@ def read_limit(config: EncoderConfig) -> int:
     """Return how many code points of a condensed text a classifier reads at most.
 
     Example:
-        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.contract import EncoderConfig
         >>> from retvec_lite.windows import read_limit
         >>> read_limit(EncoderConfig(max_chars=104))
         3328
@@ -46,7 +46,7 @@ def describe_reading(config: EncoderConfig) -> str:
     """Return what a classifier reads of a text, in words.
 
     Example:
-        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.contract import EncoderConfig
         >>> from retvec_lite.windows import describe_reading
         >>> describe_reading(EncoderConfig(max_chars=104))
         'the first 3,328 code points of a text, in windows of 104'
@@ -66,7 +66,7 @@ def read_text(text: str, config: EncoderConfig) -> str:
     """Return what is read of a text: condensed; what is `Kept` as it is.
 
     Example:
-        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.contract import EncoderConfig
         >>> from retvec_lite.windows import read_text
         >>> read_text("<b>Hello</b>" + 1000 * ".", EncoderConfig())
         'Hello.'
@@ -83,7 +83,7 @@ def cut_windows(text: str, config: EncoderConfig) -> list[str]:
     """Read a text and cut it into windows of at most `max_chars` code points; one for a text that fits.
 
     Example:
-        >>> from retvec_lite import EncoderConfig
+        >>> from retvec_lite.contract import EncoderConfig
         >>> from retvec_lite.windows import cut_windows
         >>> cut_windows("Hello again! Where is my parcel?", EncoderConfig(max_chars=20))
         ['Hello again!', 'Where is my parcel?']

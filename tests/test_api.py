@@ -15,10 +15,12 @@ from command_line import write_table
 from few_edges import use_few_edges
 
 import retvec_lite as rl
+from retvec_lite.api import plot_learning_curve
 from retvec_lite.arguments import described
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import ReadingOptions
 from retvec_lite.model.heads import HEADS
+from retvec_lite.runtime.answers import Prediction
 from retvec_lite.sklearn import RetvecClassifier
 from tools import hostile
 
@@ -38,7 +40,7 @@ def trained() -> rl.Classifier:
 def test_a_classifier_learns_predicts_and_tells_its_labels(trained: rl.Classifier) -> None:
     assert trained.labels == ("alarm", "delivery")
     best = trained.predict("wkae me at six", top=1)
-    assert best[0].label == "alarm" and isinstance(best[0], rl.Prediction)
+    assert best[0].label == "alarm" and isinstance(best[0], Prediction)
     both = trained.predict(["alarm at noon", "where is my parcel"])
     assert [row[0].label for row in both] == ["alarm", "delivery"] and all(len(row) == 2 for row in both)
     assert trained.probabilities(TEXTS[:5]).sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
@@ -56,10 +58,10 @@ def test_texts_may_be_lists_arrays_and_series(trained: rl.Classifier) -> None:
 
 
 def test_evaluate_gives_the_typo_curve(trained: rl.Classifier, tmp_path: Path) -> None:
-    evaluation = trained.evaluate(TEXTS, LABELS, typos=(0, 0.5))
+    evaluation = rl.evaluate(trained, TEXTS, LABELS, typos=(0, 0.5))
     assert evaluation.accuracy == 1.0 and [point.rate for point in evaluation.typos] == [0.0, 0.5]
     assert "accuracy 1.0000" in str(evaluation) and "50 %" in str(evaluation)
-    assert trained.evaluate(rl.Dataset(tuple(TEXTS), tuple(LABELS)), typos=()).typos == ()
+    assert rl.evaluate(trained, rl.Dataset(tuple(TEXTS), tuple(LABELS)), typos=()).typos == ()
     evaluation.plot(tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(rl.RetvecLiteError, match="exists"):
@@ -94,26 +96,26 @@ def test_confusions_come_back_too(tmp_path: Path) -> None:
 
 def test_the_learning_curve_is_drawn(trained: rl.Classifier, tmp_path: Path) -> None:
     path = tmp_path / "learning.png"
-    trained.plot_learning_curve(path)
+    plot_learning_curve(trained, path)
     picture = path.read_bytes()
     assert picture.startswith(b"\x89PNG")
     with pytest.raises(rl.RetvecLiteError, match="exists"):
-        trained.plot_learning_curve(path)
+        plot_learning_curve(trained, path)
     assert path.read_bytes() == picture
     trained.save(tmp_path / "saved")
     loaded = rl.load(tmp_path / "saved")
     assert isinstance(loaded, rl.Classifier)
     path.write_bytes(b"old")
-    loaded.plot_learning_curve(path, force=True)
+    plot_learning_curve(loaded, path, force=True)
     assert path.read_bytes() == picture, "a loaded classifier draws the same curve"
     with pytest.raises(rl.RetvecLiteError, match=r"\.png"):
-        trained.plot_learning_curve(tmp_path / "learning.pdf")
+        plot_learning_curve(trained, tmp_path / "learning.pdf")
 
 
 def test_without_ngrams_there_is_no_curve_to_draw(tmp_path: Path) -> None:
     classifier = rl.train(TEXTS, LABELS, ngram_kb=0, epochs=1)
     with pytest.raises(rl.RetvecLiteError, match="no learning curve: it was trained without n-grams"):
-        classifier.plot_learning_curve(tmp_path / "learning.png")
+        plot_learning_curve(classifier, tmp_path / "learning.png")
     assert not list(tmp_path.iterdir()) and "more texts" not in str(classifier)
 
 
@@ -213,7 +215,7 @@ def test_from_texts_to_a_verified_file_and_back(
     assert on_litert.probabilities(test.texts) == pytest.approx(classifier.probabilities(test.texts), abs=tolerance)
     light = rl.load(tmp_path / "dist" / "classifier-int8.retvec")
     assert np.array_equal(light.probabilities(test.texts), classifier.probabilities(test.texts))
-    theirs, ours = (one.evaluate(test, typos=(0, 0.5)) for one in (light, classifier))
+    theirs, ours = (rl.evaluate(one, test, typos=(0, 0.5)) for one in (light, classifier))
     assert theirs.classes == ours.classes and theirs.confusions == ours.confusions and ours.accuracy > 0.7
     assert theirs.typos == ours.typos
     assert light.decision == classifier.decision and light.decision.rejects
@@ -230,20 +232,20 @@ _OF_FILES = {"output", "label_column", "probability_column", "force"}
 
 TWINS = {
     "train": (rl.train, {"plot"}),
-    "export": (rl.Classifier.export, {"classifier"}),
+    "export": (rl.TrainedClassifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
     "classify": (
         rl.load,
         {"memory", "texts", "input", "text_column", "delimiter", "skip_bad_rows", "top", "reject", "why", "json"}
         | _OF_FILES,
     ),
-    "evaluate": (rl.Classifier.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
+    "evaluate": (rl.evaluate, {"model", "plot", "force", "json", "runtime", "isolated"}),
     "compare": (rl.compare, {"json"}),
     "info": (rl.info, {"json"}),
     "demo": (rl.demo, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
-(`classifier.export`, `classifier.plot_learning_curve`, `load(model).evaluate`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
+(`classifier.export`, `plot_learning_curve(classifier)`, `evaluate(load(model))`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
 `classifier.memory.load`, `to_dict()` for --json)."""
 
 

@@ -16,7 +16,11 @@ from exported import EXPORTED
 
 import retvec_lite as rl
 from retvec_lite.__main__ import COMMANDS
+from retvec_lite.api import plot_learning_curve, write_report
 from retvec_lite.arguments import checked
+from retvec_lite.data.comparison import Comparison
+from retvec_lite.data.suspects import Check
+from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.weight_files import load_trained_model
 
 
@@ -49,31 +53,30 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     Training gets one label only, and others a file that is not there: they refuse before the work.
     """
     light = rl.load(model)
-    heavy = rl.Classifier(load_trained_model(EXPORTED / "pool" / "reference.safetensors"))
-    evaluation = light.evaluate(["12"], ["digits"], typos=())
+    heavy = rl.TrainedClassifier(load_trained_model(EXPORTED / "pool" / "reference.safetensors"))
+    evaluation = rl.evaluate(light, ["12"], ["digits"], typos=())
     batches = rl.BatchClassifier(model)
     return {
         "BatchClassifier": (rl.BatchClassifier, {"model": "none.tflite"}),
         "BatchClassifier.__call__": (batches, {"batch": {"text": ["12"]}}),
-        "Classifier.evaluate": (heavy.evaluate, {"data": ["hi"], "labels": ["none"]}),
-        "Classifier.explain": (heavy.explain, {"text": "hi", "label": "none"}),
-        "Classifier.export": (heavy.export, {"out": "dist", "formats": "none"}),
-        "Classifier.plot_learning_curve": (heavy.plot_learning_curve, {"path": "curve.png"}),
-        "Classifier.write_report": (heavy.write_report, {"path": "report.html"}),
-        "Classifier.predict": (heavy.predict, {"texts": []}),
-        "Classifier.save": (heavy.save, {"folder": "nowhere/below"}),
-        "Classifier.with_threshold": (heavy.with_threshold, {"keep": 0.9}),
+        "evaluate": (rl.evaluate, {"classifier": heavy, "data": ["hi"], "labels": ["none"]}),
+        "TrainedClassifier.explain": (heavy.explain, {"text": "hi", "label": "none"}),
+        "TrainedClassifier.export": (heavy.export, {"out": "dist", "formats": "none"}),
+        "plot_learning_curve": (plot_learning_curve, {"classifier": heavy, "path": "curve.png"}),
+        "write_report": (write_report, {"classifier": heavy, "path": "report.html"}),
+        "TrainedClassifier.predict": (heavy.predict, {"texts": []}),
+        "TrainedClassifier.save": (heavy.save, {"folder": "nowhere/below"}),
+        "TrainedClassifier.with_threshold": (heavy.with_threshold, {"keep": 0.9}),
         "Evaluation.plot": (evaluation.plot, {"path": "plot.pdf"}),
         "Classifier.embed of a file": (light.embed, {"texts": ["12"]}),
         "Classifier.embed_words of a file": (light.embed_words, {"text": "12"}),
-        "Classifier.evaluate of a file": (light.evaluate, {"data": ["12"], "labels": ["none"]}),
         "Classifier.explain of a file": (light.explain, {"text": "12"}),
         "Classifier.predict of a file": (light.predict, {"texts": "12"}),
         "Classifier.predict_many of a file": (light.predict_many, {"texts": ["12"]}),
         "Classifier.probabilities of a file": (light.probabilities, {"texts": ["12"]}),
-        "Check.to_csv": (rl.Check("d.csv", 0, (), (), (), (), ()).to_csv, {"path": "nowhere/below", "force": True}),
+        "Check.to_csv": (Check("d.csv", 0, (), (), (), (), ()).to_csv, {"path": "nowhere/below", "force": True}),
         "Comparison.to_csv": (
-            rl.Comparison("old", "new", "d.csv", 1, 0.0, 0.0, 0, 0, 0, 0, 1.0, (), ()).to_csv,
+            Comparison("old", "new", "d.csv", 1, 0.0, 0.0, 0, 0, 0, 0, 1.0, (), ()).to_csv,
             {"path": "nowhere/below", "force": True},
         ),
         "check": (rl.check, {"data": ["a text"] * 4, "labels": ["one"] * 4}),
@@ -86,7 +89,7 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "load": (rl.load, {"path": "none.tflite"}),
         "make_key": (rl.make_key, {"path": "nowhere/below.key", "force": True}),
         "mistype": (rl.mistype, {"text": "a few words", "rate": 0.5, "seed": 0}),
-        "mistype_many": (rl.mistype_many, {"texts": ["a few words"], "rate": 0.5, "seed": 0}),
+        "mistype_many": (mistype_many, {"texts": ["a few words"], "rate": 0.5, "seed": 0}),
         "read_dataset": (rl.read_dataset, {"path": "none.csv"}),
         "read_texts": (lambda *args, **kwargs: list(rl.read_texts(*args, **kwargs)), {"path": "none.csv"}),
         "train": (rl.train, {"data": ["a text"] * 4, "labels": ["one"] * 4}),
@@ -153,7 +156,10 @@ def test_other_values_never_end_in_a_traceback(attacked: dict[str, tuple[Callabl
         (lambda model: rl.load(None), "path must be a string or a path, not None."),
         (lambda model: rl.train(["a", "b"], ["x", "y"], out=5), "out must be a string, a path or None, not 5."),
         (lambda model: rl.load(model).predict("12", top=1.5), "top must be an integer of at least 1, not 1.5."),
-        (lambda model: rl.load(model).evaluate(["12"], ["digits"], typos=0.2), "typos must be a sequence, not 0.2."),
+        (
+            lambda model: rl.evaluate(rl.load(model), ["12"], ["digits"], typos=0.2),
+            "typos must be a sequence, not 0.2.",
+        ),
         (lambda model: rl.load("a\0b"), "path must be a path, which cannot hold a null character."),
     ],
 )

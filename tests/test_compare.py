@@ -34,7 +34,7 @@ def test_it_counts_as_evaluate_does(folder: Path) -> None:
     found = rl.compare(folder / "old", folder / "new", folder / "test.csv", unknown_label="nothing")
     assert found.texts == 62 and found.only_old == ("music",) and found.only_new == ()
     old, new = rl.load(folder / "old"), rl.load(folder / "new")
-    rejection = old.evaluate(folder / "test.csv", unknown_label="nothing", typos=()).rejection
+    rejection = rl.evaluate(old, folder / "test.csv", unknown_label="nothing", typos=()).rejection
     assert rejection is not None and found.old_accuracy == pytest.approx(rejection.accuracy)
     assert found.old_unanswered == round(62 * (1 - rejection.answered))
     music = {row.label: row for row in found.labels}["music"]
@@ -52,7 +52,7 @@ def test_it_counts_as_evaluate_does(folder: Path) -> None:
 def test_all_texts_get_a_label_without_rejection(folder: Path) -> None:
     careful = rl.load(folder / "old").with_threshold(0.999)
     found = rl.compare(folder / "old", careful, folder / "test.csv", unknown_label="nothing")
-    assert found.new_unanswered > found.old_unanswered and found.new.startswith("<Classifier linear, 4 labels>")
+    assert found.new_unanswered > found.old_unanswered and found.new.startswith("<TrainedClassifier linear, 4 labels>")
     found = rl.compare(folder / "old", careful, folder / "test.csv", unknown_label="nothing", reject=False)
     assert found.changes == () and found.old_unanswered == found.new_unanswered == 0
 

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import importlib
 import inspect
 import re
 import shlex
@@ -80,7 +81,7 @@ def test_calls_fit_their_signatures(page: Path) -> None:
                 assert name in rl.__all__
                 signature = inspect.signature(getattr(rl, name))
             else:
-                signature = inspect.signature(getattr(rl.Classifier, name).__get__(0))
+                signature = inspect.signature(getattr(rl.TrainedClassifier, name).__get__(0))
             keywords = {keyword.arg: None for keyword in call.keywords if keyword.arg}
             try:
                 signature.bind(*[None] * len(call.args), **keywords)
@@ -110,8 +111,10 @@ def test_benchmarks_exist(page: Path) -> None:
 
 def test_the_reference_has_every_public_name() -> None:
     reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^::: retvec_lite\.(\w+)", reference, re.MULTILINE)
-    assert sorted(shown) == sorted(set(rl.__all__) - {"__version__"})
+    shown = re.findall(r"^::: retvec_lite\.([\w.]+)", reference, re.MULTILINE)
+    assert sorted(name for name in shown if "." not in name) == sorted(set(rl.__all__) - {"__version__"})
+    for module, _, name in (found.rpartition(".") for found in shown if "." in found):
+        assert hasattr(importlib.import_module(f"retvec_lite.{module}"), name), name
 
 
 def test_every_room_exists_and_stands_once() -> None:

@@ -12,7 +12,7 @@ from retvec_lite import __main__ as cli
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.expectations import MEASURED
+from retvec_lite.evidence import MEASURED
 from retvec_lite.verdict import verdict
 
 LABELS = {

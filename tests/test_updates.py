@@ -17,7 +17,7 @@ from light import run_python
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.manifest import Manifest
+from retvec_lite.manifest import Manifest, UpdateError
 from retvec_lite.updates import open_manifest
 
 pytest.importorskip("cryptography", reason="the extra sign is not installed")
@@ -42,7 +42,7 @@ def test_an_update_is_taken_or_refused_with_its_code(case: dict[str, Any]) -> No
     if case["code"] is None:
         assert taken(case).name == case["model"]
         return
-    with pytest.raises(rl.UpdateError) as caught:
+    with pytest.raises(UpdateError) as caught:
         taken(case)
     assert caught.value.code == case["code"]
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
@@ -57,7 +57,7 @@ def test_every_bit_of_a_manifest_counts() -> None:
     text, signature = bytearray(case["manifest"].encode()), bytes.fromhex(case["signature"])
     for place in range(0, len(text), 7):
         text[place] ^= 1 << place % 8
-        with pytest.raises(rl.UpdateError) as caught:
+        with pytest.raises(UpdateError) as caught:
             open_manifest(bytes(text), signature, case["key"], case["model"], 0)
         assert caught.value.code == "UPDATE_SIGNATURE"
         text[place] ^= 1 << place % 8
@@ -131,7 +131,7 @@ def test_a_download_is_checked(release: tuple[Path, str], download: Path) -> Non
     assert update.files == update.tried == (download / "classifier-int8.retvec",)
     assert "router 7: signed with this key" in str(update)
     for installed, name, code in ((7, "router", "UPDATE_OLD"), (0, "spam", "UPDATE_NAME")):
-        with pytest.raises(rl.UpdateError) as caught:
+        with pytest.raises(UpdateError) as caught:
             rl.check_update(download, key, name, installed=installed)
         assert caught.value.code == code
 
@@ -141,11 +141,11 @@ def test_a_half_download_is_refused(release: tuple[Path, str], download: Path) -
     whole = file.read_bytes()
     for content in (whole[:-64], b"", whole[:-1] + bytes([whole[-1] ^ 1])):
         file.write_bytes(content)
-        with pytest.raises(rl.UpdateError) as caught:
+        with pytest.raises(UpdateError) as caught:
             rl.check_update(download, release[1], "router")
         assert caught.value.code == "UPDATE_FILE"
     file.unlink()
-    with pytest.raises(rl.UpdateError, match="None of the files"):
+    with pytest.raises(UpdateError, match="None of the files"):
         rl.check_update(download, release[1], "router")
     (download / "manifest.json.sig").unlink()
     with pytest.raises(rl.RetvecLiteError, match=r"Cannot read .*manifest\.json\.sig"):
@@ -158,7 +158,7 @@ def test_links_are_not_followed(release: tuple[Path, str], download: Path) -> No
     for target in (whole, Path("none")):
         file.unlink()
         file.symlink_to(target)
-        with pytest.raises(rl.UpdateError, match="is a link") as caught:
+        with pytest.raises(UpdateError, match="is a link") as caught:
             rl.check_update(download, release[1], "router")
         assert caught.value.code == "UPDATE_FILE"
 
@@ -211,7 +211,7 @@ def test_a_file_that_answers_otherwise_is_refused(release: tuple[Path, str], dow
     content = json.dumps(manifest).encode()
     (download / "manifest.json").write_bytes(content)
     (download / "manifest.json.sig").write_bytes(read_private_key(release[0] / "update.key").sign(content))
-    with pytest.raises(rl.UpdateError) as caught:
+    with pytest.raises(UpdateError) as caught:
         rl.check_update(download, release[1], "router")
     assert caught.value.code == "UPDATE_ANSWERS"
 
@@ -295,9 +295,9 @@ def test_whatever_a_manifest_holds_it_is_read_or_refused() -> None:
     )
     for field in right:
         for value in odd:
-            with contextlib.suppress(rl.UpdateError):
+            with contextlib.suppress(UpdateError):
                 Manifest.from_bytes(json.dumps({**right, field: value}).encode())
     for content in (b"", b"[" * 100_000, b"\xff\xfe", b'{"format": NaN}', b'{"format": "\\ud800"}', b"null"):
-        with pytest.raises(rl.UpdateError, match="manifest") as caught:
+        with pytest.raises(UpdateError, match="manifest") as caught:
             Manifest.from_bytes(content)
         assert caught.value.code == "UPDATE_MANIFEST" and "\n" not in str(caught.value)

@@ -67,13 +67,13 @@ def test_data_choose_what_evaluate_shows(folder: Path) -> None:
     loaded, data = rl.load(folder / "trained"), folder / "test.csv"
     for share in (0.95, 0.5):
         chosen = loaded.with_threshold(keep=share, data=data, unknown_label="else")
-        found = chosen.evaluate(data, unknown_label="else", typos=()).rejection
+        found = rl.evaluate(chosen, data, unknown_label="else", typos=()).rejection
         assert found is not None
         (row,) = (rate for rate in found.rates if rate.threshold == chosen.decision.threshold)
         assert "reject_at" not in chosen.training, "the share is none of held-out answers"
         assert row.kept >= share > max((rate.kept for rate in found.rates if rate.threshold > row.threshold), default=0)
     quiet = loaded.with_threshold(false_alarms=0, data=data, unknown_label="else")
-    found = quiet.evaluate(data, unknown_label="else", typos=()).rejection
+    found = rl.evaluate(quiet, data, unknown_label="else", typos=()).rejection
     assert found is not None and found.unknown_recognized == 1.0 and found.in_scope_accuracy > 0
     assert "false_alarms" not in quiet.training and "reject_at" not in quiet.training
     assert loaded.with_threshold(0.625).decision.threshold == 0.625
@@ -122,7 +122,7 @@ def test_bad_input_gets_one_sentence(folder: Path, options: dict[str, Any], sent
 
 
 def test_who_cannot_choose_says_what_helps(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(rl.RetvecLiteError, match=r"is an exported file.*Load the trained folder"):
+    with pytest.raises(AttributeError, match=r"has no with_threshold.*load the trained folder"):
         rl.load("language").with_threshold(keep=0.9)
     several = rl.train(["wake me", "play a song"] * 4, [["a"], ["a", "b"]] * 4, multi_label=True, **OPTIONS)
     with pytest.raises(rl.RetvecLiteError, match="each label has a threshold that the training chose"):
@@ -141,7 +141,7 @@ def test_who_cannot_choose_says_what_helps(folder: Path, tmp_path: Path) -> None
 def test_a_classifier_without_a_table_of_rates_chooses_by_data(folder: Path) -> None:
     model = load_trained_model(folder / "trained")
     facts = {name: fact for name, fact in model.training.items() if name != "rates"}
-    untold = rl.Classifier(dataclasses.replace(model, training=facts))
+    untold = rl.TrainedClassifier(dataclasses.replace(model, training=facts))
     with pytest.raises(rl.RetvecLiteError, match=r"no table of rates: it was trained without texts"):
         untold.with_threshold(keep=0.9)
     assert untold.with_threshold(keep=0.9, data=tiny_dataset(5)).decision.threshold is not None
@@ -172,9 +172,9 @@ def test_a_table_with_impossible_thresholds_makes_no_classifier(folder: Path, tm
         rl.load(tmp_path / "spoiled").with_threshold(keep=0.9)
 
 
-def _with_rates(folder: Path, rates: Any) -> rl.Classifier:
+def _with_rates(folder: Path, rates: Any) -> rl.TrainedClassifier:
     model = load_trained_model(folder / "trained")
-    return rl.Classifier(dataclasses.replace(model, training={**model.training, "rates": rates}))
+    return rl.TrainedClassifier(dataclasses.replace(model, training={**model.training, "rates": rates}))
 
 
 def test_an_export_with_another_threshold(main: Main, folder: Path, tmp_path: Path) -> None:

@@ -31,10 +31,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import retvec_lite as rl
-from retvec_lite.classifier import Classifier
+from retvec_lite.card import model_card, report_of
 from retvec_lite.converters.info import info
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.report import model_card, report_of
 from retvec_lite.model.weight_files import TrainedModel, _checksum, load_trained_model
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, read_artifact
 from retvec_lite.trained import SAVED_FILES
@@ -73,7 +72,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "folds": 3, "learning_curve": [[4, 0.85], [13, 1.0]], "max_kb": 1000,
     "meaning": {"used": True, "share_of_texts": 1.0, "language": "en", "words": 15315, "rows": 31907, "known_words": 1.0,
                 "languages": {"en": 15000, "de": 315}},
-    "baseline": 0.9, "leaked": 3, "largest_label": 0.25, "next_step": "nothing.",
+    "baseline": 0.9, "leaked": 3, "largest_label": 0.25,
     "one_label": ["alarm", "delivery", 6], "smallest_label": ["alarm", 4],
     "weakest": [{"label": "alarm", "texts": 5, "right": 2, "answered": 3, "taken_for": "delivery", "times": 3}],
     "multi_label": False, "rates": [[0.4, 1.0, 0.99, 0.9, None], [0.6, 0.95, 0.9, 0.93, 0.02]], "reject_at": 0.99, "right_answers": 15.5, "sentences": True,
@@ -140,7 +139,7 @@ def attack(files: int, seed: int, *, exports: bool = False) -> tuple[Counter[str
     return counts, faults
 
 
-def show(path: Path, found: Classifier) -> None:
+def show(path: Path, found: rl.Classifier) -> None:
     """Do all that tells about a file without asking it."""
     if path.is_dir():
         str(found)
@@ -151,7 +150,7 @@ def show(path: Path, found: Classifier) -> None:
         json.dumps(info(path).to_dict(), allow_nan=False)
 
 
-def ask(found: Classifier) -> None:
+def ask(found: rl.Classifier) -> None:
     """Ask a classifier, and raise AssertionError for what are no probabilities."""
     rows = found.probabilities(TEXTS)
     assert np.isfinite(rows).all(), "answers with NaN"
@@ -161,7 +160,7 @@ def ask(found: Classifier) -> None:
         assert all(0 <= probability <= 1 for _, probability in answer)
 
 
-def export(found: Classifier, place: Path) -> None:
+def export(found: rl.Classifier, place: Path) -> None:
     """Export and verify."""
     found.export(place, formats=("tflite", "engine"), recipes=("int8",))
     str(rl.verify(place))

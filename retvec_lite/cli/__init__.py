@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MODEL: Final = "an exported .tflite, .retvec or .onnx, a trained folder, hf://user/model on the hub, or the name of a ready-made one, such as language"
 """What `classify` and `evaluate` run."""
 
+UNKNOWN: Final = "unknown"
+"""What is printed where a text belongs to none of the labels, and no label reads like that; JSON has null."""
+
 
 def png_file(text: str) -> str:
     """Parse the name of a PNG file."""
@@ -33,7 +36,7 @@ def load_quietly(
     Raises:
         RetvecLiteError: like `retvec_lite.load`.
     """
-    from retvec_lite.api import load
+    from retvec_lite.loading import load
 
     with told_warnings():
         classifier = load(path, runtime=runtime, workers=workers, isolated=isolated, languages=languages)

@@ -1,4 +1,4 @@
-"""`retvec-lite classify`: texts in, labels out."""
+"""`classify`: texts in, labels out; and `teach`: what a text is, into a memory beside a classifier."""
 
 import argparse
 import importlib.util
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from retvec_lite.classifier import Classifier
-from retvec_lite.cli import MODEL, load_quietly
+from retvec_lite.cli import MODEL, UNKNOWN, load_quietly
 from retvec_lite.cli.options import add_options
 from retvec_lite.data.lines import Skipped, problem_in
 from retvec_lite.data.texts import read_lines, read_texts
@@ -19,12 +19,8 @@ from retvec_lite.runtime.answers import Explanation, Prediction
 from retvec_lite.scale.classify_files import classify_files
 from retvec_lite.terminal import counted, json_line, one_line, watched, weighted
 
-UNKNOWN: Final = "unknown"
-"""What is printed where a text belongs to none of the labels, and no label reads like that; JSON has null."""
-
 NONE: Final = "none"
 """What is printed where a text has none of the labels that it may have several of; JSON has an empty list."""
-
 
 _WHAT: Final = "Classifying (kB)"
 
@@ -210,3 +206,34 @@ def _standard_input(skipped: Skipped) -> Iterator[str]:
     if sys.stdin.isatty():
         print("Reading texts from standard input, one a line. Ctrl-D ends.", file=sys.stderr)
     yield from read_lines(sys.stdin.buffer, "standard input", skipped)
+
+
+def declare_teach(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    add_options(parser, Classifier.teach, without=("self", "label"))
+    parser.add_argument("label", metavar="LABEL", nargs="?", help="its label, which may be a new one")
+    parser.add_argument(
+        "--memory",
+        required=True,
+        metavar="FILE",
+        help="the file of what was taught, made if missing, which 'classify --memory' reads; it holds the texts themselves",
+    )
+    parser.add_argument("--forget", action="store_true", help="forget the text; no label is named")
+
+
+def run_teach(args: argparse.Namespace) -> int:
+    """Teach or forget one text, and write the memory."""
+    if (args.label is None) != args.forget:
+        raise RetvecLiteError("Name the label of the text, or with --forget the text alone.")
+    classifier = load_quietly(args.model, None)
+    memory = classifier.memory
+    if os.path.lexists(args.memory):
+        memory.load(args.memory)
+    if args.forget:
+        classifier.forget(args.text)
+    else:
+        classifier.teach(args.text, args.label)
+    memory.save(args.memory, force=True)
+    print(f"{args.memory}: {counted(len(memory), 'text')}")
+    return 0

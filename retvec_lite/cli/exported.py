@@ -1,28 +1,34 @@
-"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `info` and `demo` show what they are worth."""
+"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `compare`, `info` and `demo` show what they are worth."""
 
 import argparse
 
-from retvec_lite.api import load
-from retvec_lite.classifier import Classifier
-from retvec_lite.cli import MODEL, load_quietly, png_file
+from retvec_lite.cli import MODEL, load_quietly, png_file, told_warnings
 from retvec_lite.cli.options import add_options
+from retvec_lite.comparing import compare
 from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
+from retvec_lite.evaluating import evaluate
 from retvec_lite.files import refuse_existing
+from retvec_lite.loading import load
 from retvec_lite.playground import demo
-from retvec_lite.terminal import json_line
+from retvec_lite.terminal import counted, json_line
+from retvec_lite.trained import TrainedClassifier
 
 
-def declare_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help=MODEL)
+def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         required=True,
         metavar="FILE",
         help="labelled .csv, .tsv, .jsonl, .json or .parquet; 'starter': the built-in test split",
     )
-    add_options(parser, Classifier.evaluate, without=("self", "data", "labels", "progress"), by={"metavar": "COLUMN"})
+
+
+def declare_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    _add_data(parser)
+    add_options(parser, evaluate, without=("classifier", "data", "labels", "progress"), by={"metavar": "COLUMN"})
     parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw typo curve, calibration and coverage")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
@@ -38,7 +44,7 @@ def run_evaluate(args: argparse.Namespace) -> int:
 
         refuse_existing(plot, force)
     classifier = load_quietly(model, options.pop("runtime"), isolated=options.pop("isolated"))
-    evaluation = classifier.evaluate(data, **options, progress=not as_json)
+    evaluation = evaluate(classifier, data, **options, progress=not as_json)
     if as_json:
         facts = {"model": model, "data": data, "runtime": classifier.runtime, "seed": args.seed}
         print(json_line({**evaluation.to_dict(), **facts}))
@@ -128,7 +134,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
     )
     add_options(
         parser,
-        Classifier.export,
+        TrainedClassifier.export,
         without=("self", "out", "formats", "recipes", "progress"),
         android={"metavar": "PROJECT"},
     )
@@ -142,11 +148,32 @@ def run_export(args: argparse.Namespace) -> int:
     options = vars(args)
     options["formats"] = args.formats or ["tflite"]
     options["recipes"] = args.recipes or [DEFAULT_RECIPE]
-    classifier = Classifier(load_trained_model(options.pop("classifier")))
+    classifier = TrainedClassifier(load_trained_model(options.pop("classifier")))
     try:
         report = classifier.export(**options, progress=True)
     except IncompleteExportError as error:
         print(error.report)
         raise
     print(report)
+    return 0
+
+
+def declare_compare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("old", metavar="OLD", help=MODEL)
+    parser.add_argument("new", metavar="NEW", help="the one to compare with it, likewise")
+    _add_data(parser)
+    add_options(parser, compare, without=("old", "new", "data", "labels", "progress"), output={"metavar": "FILE.csv"})
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def run_compare(args: argparse.Namespace) -> int:
+    """Compare, print, and write the texts that are answered differently."""
+    options = vars(args)
+    as_json = options.pop("json")
+    with told_warnings():
+        found = compare(**options, progress=not as_json)
+    print(json_line(found.to_dict()) if as_json else found)
+    if args.output and not as_json:
+        print(f"\n{counted(len(found.changes), 'text')} answered differently: {args.output}")
     return 0

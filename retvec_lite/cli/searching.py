@@ -1,11 +1,12 @@
-"""`retvec-lite nearest` and `retvec-lite duplicates`: search among texts, and near-duplicates."""
+"""What is found among texts and in one: `nearest`, `duplicates` and `detect-spans`."""
 
 import argparse
 from typing import Final
 
-from retvec_lite.cli import told_warnings
+from retvec_lite.cli import UNKNOWN, told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.searching import duplicates, nearest
+from retvec_lite.spans import detect_spans
 from retvec_lite.terminal import json_line, one_line
 
 _SHOWN: Final = 10
@@ -47,4 +48,29 @@ def run_duplicates(args: argparse.Namespace) -> int:
             print(f"{row}\t{score:.2f}\t{one_line(text)}")
     if args.output:
         print(f"Written to {args.output}.")
+    return 0
+
+
+def declare_detect_spans(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_options(parser, detect_spans)
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON Lines instead of label<TAB>probability<TAB>part"
+    )
+
+
+def run_detect_spans(args: argparse.Namespace) -> int:
+    """Print one line for each span."""
+    options = vars(args)
+    as_json = options.pop("json")
+    with told_warnings():
+        found = detect_spans(**options)
+    for span in found:
+        part = args.text[span.start : span.end]
+        if as_json:
+            print(json_line({**span._asdict(), "probability": round(span.probability, 6), "text": part}))
+        else:
+            print(
+                f"{UNKNOWN if span.label is None else one_line(span.label)}\t{span.probability:.4f}\t{one_line(part.strip())}"
+            )
     return 0

@@ -1,16 +1,18 @@
-"""`retvec-lite train`: a labelled file in, a trained classifier and its scores out."""
+"""The commands of labelled texts: `train` learns from them, `check` finds what is doubtful in them, `suggest` which texts to label next."""
 
 import argparse
 import os
 import shlex
 from pathlib import Path
 
-from retvec_lite.api import train
-from retvec_lite.cli import png_file
+from retvec_lite.api import check, plot_learning_curve, train
+from retvec_lite.cli import png_file, told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
 from retvec_lite.model.heads import RnnHead
+from retvec_lite.suggesting import suggest
+from retvec_lite.terminal import counted, one_line
 
 
 def declare_train(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +57,7 @@ def run_train(args: argparse.Namespace) -> int:
     classifier = train(data=data, progress=True, **options)
     print(classifier.lesson or classifier)
     if plot:
-        classifier.plot_learning_curve(plot, force=args.force)
+        plot_learning_curve(classifier, plot, force=args.force)
     # What was held out is known right after a training alone.
     done = "Written to" if classifier.held_out or classifier.lesson else "Nothing changed in"
     page = "" if classifier.lesson else f" All of it with pictures: {args.out}/report.html."
@@ -70,3 +72,42 @@ def run_small_operations_side_by_side() -> None:
     programs that do nothing but train: others may do more with TensorFlow.
     """
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+
+
+def declare_check(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_options(
+        parser,
+        check,
+        without=("labels", "progress"),
+        data={"help": "labelled CSV, TSV, JSON or Parquet file; 'starter': the built-in data"},
+        output={"metavar": "FILE"},
+    )
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Check, print the worst of each kind, and write the list if asked for."""
+    run_small_operations_side_by_side()
+    print(check(progress=True, **vars(args)))
+    if args.output:
+        print(f"\nWritten to {args.output}.")
+    return 0
+
+
+def declare_suggest(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_options(parser, suggest, without=("progress",), output={"metavar": "FILE"}, labelled={"metavar": "FILE"})
+
+
+def run_suggest(args: argparse.Namespace) -> int:
+    """Suggest, and print the texts, or where they were written."""
+    run_small_operations_side_by_side()
+    with told_warnings():
+        found = suggest(**vars(args), progress=True)
+    if args.output:
+        print(f"{counted(len(found), 'text')} to label, the most telling first: {args.output}")
+        return 0
+    for each in found:
+        guess = f"\t{one_line(each.suggestion)}" if args.classifier else ""
+        print(f"{one_line(each.text)}{guess}")
+    return 0

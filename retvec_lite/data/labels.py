@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from retvec_lite.arguments import finite
 from retvec_lite.contract import Floats
-from retvec_lite.data.lines import read_text
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 from retvec_lite.json_text import parse_json
 from retvec_lite.terminal import DIRECTION
@@ -251,6 +250,8 @@ def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Se
 
 
 def _read(file: Path) -> dict[str, Any]:
+    from retvec_lite.data.lines import read_text
+
     if file.suffix.lower() != ".json":
         raise RetvecLiteError(
             f"class_weights is {', '.join(POWERS)}, or a file whose name ends in .json, not {os.fspath(file)!r}."

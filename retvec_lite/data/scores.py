@@ -113,7 +113,7 @@ class Evaluation:
 
     Example:
         >>> import retvec_lite as rl
-        >>> evaluation = rl.load("classifier-int8.tflite").evaluate(["wake me up at six"], ["alarm"], typos=(0, 0.5))
+        >>> evaluation = rl.evaluate(rl.load("classifier-int8.tflite"), ["wake me up at six"], ["alarm"], typos=(0, 0.5))
         >>> evaluation.texts, [point.rate for point in evaluation.typos]
         (1, [0.0, 0.5])
     """

@@ -1,12 +1,12 @@
-"""Texts, with labels or without: from Python sequences and the tables of any library, or from files of any size, a few at a time."""
+"""Texts, with labels or without: from the tables of any library, or from files of any size, a few at a time."""
 
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final
 
-from retvec_lite.arguments import checked
+from retvec_lite.arguments import as_texts, checked, one_column
 from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.lines import Skipped, explained, marked, open_lines
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, format_of, missing_column, text_rows
@@ -16,59 +16,6 @@ BLANK: Final = "".join(map(chr, SEPARATORS))
 
 _STEP: Final = 256
 """Texts between two reports of how far the file is read."""
-
-
-def as_texts(texts: object) -> list[str]:
-    """Return a string, or any column of strings (list, NumPy array, pandas Series, ...), as a list of strings.
-
-    Raises:
-        RetvecLiteError: for anything else, naming the type and the index of the first item that is not a string.
-    """
-    return [texts] if isinstance(texts, str) else require_strings(list(one_column(texts)))
-
-
-def one_column(texts: object) -> Iterable[object]:
-    """Refuse what is iterable but does not yield one text after the other, in order."""
-    # Iterating over a DataFrame yields its column names, over bytes integers, over a mapping its keys.
-    odd = isinstance(texts, bytes | bytearray | Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
-    if odd or not isinstance(texts, Iterable):
-        raise RetvecLiteError(
-            f"Texts must be a string or a sequence of strings, not {type(texts).__name__}. "
-            "Pass a list, an array or one column of a table."
-        )
-    return texts
-
-
-def require_strings(texts: Sequence[object], start: int = 0) -> list[str]:
-    """Return the texts if all are strings; raises RetvecLiteError with an index counted from `start`."""
-    for index, text in enumerate(texts, start):
-        if not isinstance(text, str):
-            raise RetvecLiteError(
-                f"Texts must be strings, but the one at index {index} is of type {type(text).__name__}."
-            )
-    return cast(list[str], texts)
-
-
-def chunks(texts: Iterable[object], size: int) -> Iterator[list[str] | Exception]:
-    """Yield texts in lists of `size`, in order.
-
-    Where reading a text fails, or it is not a string, yields the texts before it and then the exception: what can be
-    answered is answered first.
-    """
-    chunk: list[str] = []
-    failure: Exception | None = None
-    try:
-        for index, text in enumerate(texts):
-            chunk += require_strings([text], index)
-            if len(chunk) == size:
-                yield chunk
-                chunk = []
-    except Exception as error:  # noqa: BLE001 - whatever reading the texts raises belongs to the reader of the answers
-        failure = error
-    if chunk:
-        yield chunk
-    if failure is not None:
-        yield failure
 
 
 @checked

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+from retvec_lite.arguments import as_texts, require_strings
 from retvec_lite.contract import BLANK, INVISIBLE, SEPARATING
-from retvec_lite.data.texts import as_texts, require_strings
 from retvec_lite.errors import RetvecLiteError, shown
 
 _US: Final = ("1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./")
@@ -223,7 +223,7 @@ def mistype_many(
     """Mistype many texts with one generator, like `mistype`: the result depends on the seed and on the order of the texts.
 
     Example:
-        >>> from retvec_lite import mistype_many
+        >>> from retvec_lite.data.typos import mistype_many
         >>> len(mistype_many(["good morning", "good night"], 1.0, seed=0))
         2
     """

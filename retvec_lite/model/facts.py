@@ -102,7 +102,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
         lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
     ),
     "multi_label": FLAG,
-    "next_step": TEXT,
     "one_label": either(_CONFUSION, NOTHING),
     "options": structured({"seed": COUNT}),
     "rates": listed(_RATE),

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from retvec_lite.arguments import chunks
 from retvec_lite.contract import BLANK, UNSPACED, EncoderConfig, Floats
-from retvec_lite.data.texts import chunks
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.kinds import MARKS
@@ -55,7 +55,7 @@ class Span(NamedTuple):
             against the label.
 
     Example:
-        >>> from retvec_lite import Span
+        >>> from retvec_lite.runtime.answers import Span
         >>> text, span = "wake me up", Span(5, 7, "me", 0.25)
         >>> f"{text[:span.start]}[{span.text}]{text[span.end:]}"
         'wake [me] up'
@@ -233,7 +233,7 @@ class Prediction(NamedTuple):
         taught: the taught text by which a memory answered; None where the model did. It is no part of the tuple.
 
     Example:
-        >>> from retvec_lite import Prediction
+        >>> from retvec_lite.runtime.answers import Prediction
         >>> label, probability = Prediction("alarm", 0.98)
         >>> label
         'alarm'

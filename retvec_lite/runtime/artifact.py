@@ -15,8 +15,6 @@ from typing import Any, Final
 
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.data.labels import check_labels
-from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
-from retvec_lite.data.sources import refuse_address
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, did_you_mean, install, reason, shown
 from retvec_lite.foreign import require_size
@@ -55,6 +53,9 @@ SHORT: Final = ((16, 128), (32, 256))
 
 With the head `pool` they take about 0.34 and 0.56 of the time of the full signature (LiteRT 2.3.0, one thread, float32 and
 int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
+
+EXPORTED: Final = (".tflite", SUFFIX, onnx_file.SUFFIX)
+"""Suffixes of the exported files that run here."""
 
 PREBUILT: Final = ("language",)
 """Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.retvec`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
@@ -248,15 +249,9 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
     if is_on_hub(path):
         return fetch(os.fspath(path))
     if not is_prebuilt(path):
-        refuse_address(path)
         place = Path(path)
-        if format_of(place)[0] in (*LABELLED, TEXT_SUFFIX) and place.is_file():
-            raise RetvecLiteError(
-                f"{place} holds texts, where a classifier belongs: `retvec-lite train {shlex.quote(str(place))} --out trained` makes one from labelled ones."
-            )
-        meant = did_you_mean(str(place), PREBUILT + READY)
-        if meant and not place.exists():
-            raise RetvecLiteError(f"There is nothing at {place}.{meant}")
+        if not (place.suffix in (*EXPORTED, ".safetensors") and place.is_file()):
+            _refuse_others(place, path)
         return place
     name = os.fspath(path)
     if name in READY:
@@ -266,6 +261,21 @@ def locate(path: str | os.PathLike[str], suffix: str = ".tflite") -> Path:
             f"The classifier {name} is in a package of its own, which is missing or too old. Run {install('./models')}."
         )
     return Path(str(resources.files("retvec_lite"))) / "prebuilt" / f"{name}{suffix}"
+
+
+def _refuse_others(place: Path, given: str | os.PathLike[str]) -> None:
+    """Raise RetvecLiteError for an address, a file of texts, or a name that is misspelt."""
+    from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, format_of
+    from retvec_lite.data.sources import refuse_address
+
+    refuse_address(given)
+    if format_of(place)[0] in (*LABELLED, TEXT_SUFFIX) and place.is_file():
+        raise RetvecLiteError(
+            f"{place} holds texts, where a classifier belongs: `retvec-lite train {shlex.quote(str(place))} --out trained` makes one from labelled ones."
+        )
+    meant = did_you_mean(str(place), PREBUILT + READY)
+    if meant and not place.exists():
+        raise RetvecLiteError(f"There is nothing at {place}.{meant}")
 
 
 def not_exported(folder: Path) -> RetvecLiteError:

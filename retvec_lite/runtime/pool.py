@@ -20,10 +20,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.runtime.interpreters import Engine, choose_runtime, import_runtime
 from retvec_lite.runtime.native import NATIVE, NativeEngine
-from retvec_lite.runtime.onnx_file import RUNTIME, OnnxEngine
-from retvec_lite.runtime.worker import IsolatedEngine
 
 Item = TypeVar("Item")
 Job = TypeVar("Job")
@@ -60,19 +57,21 @@ def choose_engine(
     if artifact.is_onnx:
         if isolated or runtime is not None:
             raise RetvecLiteError("An .onnx runs on ONNX Runtime, in this process: leave runtime and isolated out.")
+        from retvec_lite.runtime.onnx_file import RUNTIME, OnnxEngine
+
         shape = (artifact.config.max_chars, len(artifact.labels))
         session: Any = functools.partial(OnnxEngine, artifact.path, artifact.model, shape, num_threads)
         return RUNTIME, session  # which is asked for probabilities alone
     if artifact.is_native:
         refuse_litert(num_threads, runtime)
-        make = (
-            functools.partial(IsolatedEngine, artifact, 1, NATIVE)
-            if isolated
-            else functools.partial(NativeEngine, artifact)
-        )
-        return NATIVE, make
+        if not isolated:
+            return NATIVE, functools.partial(NativeEngine, artifact)
+    from retvec_lite.runtime.interpreters import Engine, choose_runtime, import_runtime
+
     if isolated:
-        name = choose_runtime(runtime)
+        from retvec_lite.runtime.worker import IsolatedEngine
+
+        name = NATIVE if artifact.is_native else choose_runtime(runtime)
         return name, functools.partial(IsolatedEngine, artifact, num_threads, name)
     name, interpreter_class = import_runtime(runtime)
     return name, functools.partial(Engine, interpreter_class, artifact, num_threads, name)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from retvec_lite.api import load
-from retvec_lite.arguments import checked
+from retvec_lite.arguments import checked, one_column, require_strings
 from retvec_lite.data.rows import missing_column
-from retvec_lite.data.texts import one_column, present, require_strings
+from retvec_lite.data.texts import present
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.loading import load
 
 
 class BatchClassifier:

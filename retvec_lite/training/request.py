@@ -18,8 +18,8 @@ from retvec_lite.data.origin import data_hash
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
-from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
+from retvec_lite.version import CREATED_BY
 
 REJECT_AT: Final = 0.99
 

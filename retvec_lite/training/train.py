@@ -39,7 +39,6 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.report import CREATED_BY
 from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
@@ -66,7 +65,7 @@ from retvec_lite.training.related import with_related
 from retvec_lite.training.request import Request
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.thresholds import decide
-from retvec_lite.verdict import NEXT, verdict
+from retvec_lite.version import CREATED_BY
 
 _FOLDS: Final = 3
 _SENTENCE_VECTOR: Final = 64
@@ -134,7 +133,6 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "doubtful": len(held_out.check.suspects),
         "one_label": next(([pair.first, pair.second, pair.texts] for pair in held_out.check.twins), None),
     }
-    facts["next_step"] = verdict(facts, data.labels, judged.decision)[-1].removeprefix(NEXT)
     known = plan.sentences or request.embedding
     model = TrainedModel(
         encoder=data.config,

@@ -18,10 +18,10 @@ from command_line import COMMAND, Main, run, write_table
 from tiny_artifact import LABELS, tiny_artifact, tiny_probabilities
 
 import retvec_lite as rl
-from retvec_lite import Prediction
 from retvec_lite import __main__ as cli
 from retvec_lite.cli.classify import _line, _words_for_none
 from retvec_lite.decision import Decision
+from retvec_lite.runtime.answers import Prediction
 
 
 def test_classify_arguments(main: Main, tiny_model: str) -> None:

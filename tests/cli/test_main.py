@@ -326,7 +326,7 @@ def test_info_and_evaluate_need_a_runtime_alone(tiny_model: str, data: str) -> N
         "for name in ('rich', 'tensorflow', 'safetensors', 'matplotlib', 'scipy', 'sklearn'): sys.modules[name] = None\n"
         "import retvec_lite as rl\n"
         "print(rl.info('language'))\n"
-        f"print(rl.load({tiny_model!r}).evaluate({data!r}, typos=()))\n"
+        f"print(rl.evaluate(rl.load({tiny_model!r}), {data!r}, typos=()))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=PATIENCE

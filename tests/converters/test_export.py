@@ -20,7 +20,7 @@ from retvec_lite.converters import export as export_module
 from retvec_lite.converters import recipes as recipes_module
 from retvec_lite.converters import verify
 from retvec_lite.converters.export import export_model, owned_files
-from retvec_lite.converters.export_report import Report
+from retvec_lite.converters.export_report import IncompleteExportError, Report
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.converters.tflite import examine as parity
@@ -208,7 +208,7 @@ def test_where_no_file_can_be_made_nothing_is_left(source: Path, monkeypatch: py
         r".* --max-kb \d+ \(max_kb\) too\.$",
     ) as caught:
         export(source)
-    assert not isinstance(caught.value, rl.IncompleteExportError)
+    assert not isinstance(caught.value, IncompleteExportError)
     assert leftovers(source) == []
 
 
@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_made_does_not_keep_the_others_away(
     export(source, recipes=["int8", "int4"])
     (dist, size) = (source / "dist", (POOL / "classifier-int8.tflite").stat().st_size)
     monkeypatch.setattr(recipes_module, "SIZE_LIMIT", size - 1)
-    with pytest.raises(rl.IncompleteExportError) as caught:
+    with pytest.raises(IncompleteExportError) as caught:
         export(source, recipes=["float32", "int8"], force=True)
     report, message = caught.value.report, str(caught.value)
     assert report.files == (dist / "classifier-float32.tflite",) and not report.ok
@@ -269,9 +269,7 @@ def test_a_format_that_refuses_does_not_keep_the_others_away(source: Path, monke
         (["tflite", "engine"], ["int8"], {"classifier-int8.retvec"}),
         (["tflite"], ["int8", "int4"], {"classifier-int4.tflite"}),
     ):
-        with pytest.raises(
-            rl.IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\. Written: "
-        ):
+        with pytest.raises(IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\. Written: "):
             export(source, formats=formats, recipes=recipes, force=True)
         assert {path.name for path in (source / "dist").glob("classifier-*")} == written
 
@@ -285,7 +283,7 @@ def test_an_app_gets_nothing_where_its_file_fails(source: Path, monkeypatch: pyt
         raise RetvecLiteError("No.")
 
     monkeypatch.setattr(tflite_format, "convert", refuse)
-    with pytest.raises(rl.IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\.") as caught:
+    with pytest.raises(IncompleteExportError, match=r"^classifier-int8\.tflite cannot be written: No\.") as caught:
         export(source, formats=["tflite", "engine"], android=source)
     assert caught.value.report.android_files == ()
     assert not (source / "app/src/main/assets").exists()

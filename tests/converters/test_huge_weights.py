@@ -10,10 +10,10 @@ from exported import EXPORTED
 from spoiled import model_of, repacked
 
 import retvec_lite as rl
-from retvec_lite.classifier import Classifier
 from retvec_lite.converters.tflite import pack, read_model
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
+from retvec_lite.trained import TrainedClassifier
 
 TEXTS = ["where is my parcel?", ""]
 
@@ -29,13 +29,13 @@ def overflowing() -> TrainedModel:
 
 
 def test_a_trained_folder_with_weights_beyond_the_limit_is_refused(tmp_path: Path) -> None:
-    Classifier(overflowing()).save(tmp_path / "huge")
+    TrainedClassifier(overflowing()).save(tmp_path / "huge")
     with pytest.raises(RetvecLiteError, match=r"head/logits/kernel contains NaN or infinity, or a number above 1e\+10"):
         rl.load(tmp_path / "huge")
 
 
 def test_a_trained_classifier_never_answers_nan() -> None:
-    classifier = Classifier(overflowing())
+    classifier = TrainedClassifier(overflowing())
     for ask in (classifier.probabilities, classifier.predict):
         with pytest.raises(
             RetvecLiteError, match="This classifier cannot answer: its weights are damaged, or too large"
@@ -60,7 +60,7 @@ def test_an_exported_file_never_answers_nan(tmp_path: Path, value: float, isolat
 def test_an_export_of_such_a_classifier_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")
     with pytest.raises(RetvecLiteError, match="The weights of the classifier are too large to compute with"):
-        Classifier(overflowing()).export(tmp_path / "dist", recipes=["float32"])
+        TrainedClassifier(overflowing()).export(tmp_path / "dist", recipes=["float32"])
     assert not (tmp_path / "dist").exists()
 
 

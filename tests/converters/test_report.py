@@ -8,11 +8,11 @@ import pytest
 import standin
 from exported import EXPORTED
 
+from retvec_lite.card import report_json
 from retvec_lite.converters.export_report import Exported, Report
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.parity import ArtifactResult, Check, Difference, RuntimeResult
 from retvec_lite.manifest import fingerprint
-from retvec_lite.model.report import report_json
 
 
 @pytest.fixture(scope="module")

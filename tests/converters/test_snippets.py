@@ -14,8 +14,8 @@ import tomllib
 from engine_cases import CASES
 from light import run_python
 
+from retvec_lite.card import model_card, report_of
 from retvec_lite.decision import Decision
-from retvec_lite.model.report import model_card, report_of
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "golden"

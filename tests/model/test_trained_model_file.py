@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from modeling_cases import LABELS, SMALL_HEADS, random_classifier, random_embedding
 
-from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import weight_files
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.weight_files import CLASSIFIER_FILE as FILE_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model, read_safetensors, safetensors_bytes
 from retvec_lite.ngrams import NgramConfig
+from retvec_lite.trained import TrainedClassifier
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed: no weights to read")
 
@@ -68,7 +68,7 @@ def test_round_trip(tmp_path: Path, head: HeadSpec, kind: dict[str, Any]) -> Non
 
 def test_the_weights_alone_say_what_a_trained_folder_is(tmp_path: Path) -> None:
     """What lies beside them is for people and other programs: a copy that nothing reads cannot mislead."""
-    classifier = Classifier(dataclasses.replace(CLASSIFIER, training={"epochs": 3}))
+    classifier = TrainedClassifier(dataclasses.replace(CLASSIFIER, training={"epochs": 3}))
     classifier.save(tmp_path, force=True)
     for path in tmp_path.iterdir():
         if path.name != "classifier.safetensors":
@@ -79,7 +79,7 @@ def test_the_weights_alone_say_what_a_trained_folder_is(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
 def test_the_weights_of_a_trained_folder_are_not_waited_for_or_too_large(tmp_path: Path) -> None:
     name = "classifier.safetensors"
-    Classifier(CLASSIFIER).save(tmp_path, force=True)
+    TrainedClassifier(CLASSIFIER).save(tmp_path, force=True)
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
     assert str(tmp_path) in refusal(tmp_path)

@@ -10,12 +10,13 @@ from report_cases import HOSTILE, LABELS, checked, findings, page
 from standin import classifier
 from tiny_data import tiny_dataset
 
-from retvec_lite.api import check, load, train
-from retvec_lite.classifier import Classifier
+from retvec_lite.api import check, train, write_report
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.loading import load
 from retvec_lite.report_page.charts import counts, shares
 from retvec_lite.report_page.elements import element, markup
 from retvec_lite.report_page.page import check_page
+from retvec_lite.trained import TrainedClassifier
 
 
 class Read(HTMLParser):
@@ -141,24 +142,24 @@ def test_it_is_written_beside_a_classifier_that_was_just_trained(tmp_path: Path)
     found.save(tmp_path / "saved")
     assert (tmp_path / "saved" / "report.html").read_bytes().startswith(b"<!doctype html>")
     found.save(tmp_path / "saved", force=True)
-    Classifier(classifier("pool")).save(tmp_path / "saved", force=True)
+    TrainedClassifier(classifier("pool")).save(tmp_path / "saved", force=True)
     assert not (tmp_path / "saved" / "report.html").exists()
 
 
 def test_a_file_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     found = findings()
-    found.write_report(tmp_path / "page.html")
+    write_report(found, tmp_path / "page.html")
     made = (tmp_path / "page.html").read_bytes()
     with pytest.raises(RetvecLiteError, match="already exists"):
-        found.write_report(tmp_path / "page.html")
-    found.write_report(tmp_path / "page.html", force=True)
+        write_report(found, tmp_path / "page.html")
+    write_report(found, tmp_path / "page.html", force=True)
     assert (tmp_path / "page.html").read_bytes() == made
 
 
 def test_a_loaded_classifier_has_no_texts_to_report_on(tmp_path: Path) -> None:
-    Classifier(classifier("pool")).save(tmp_path / "saved")
+    TrainedClassifier(classifier("pool")).save(tmp_path / "saved")
     with pytest.raises(RetvecLiteError, match="no texts to report on"):
-        load(tmp_path / "saved").write_report(tmp_path / "page.html")
+        write_report(load(tmp_path / "saved"), tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
 
@@ -168,7 +169,7 @@ def test_real_findings_have_a_page(multi_label: bool, tmp_path: Path) -> None:
     texts = tiny_dataset(12)
     labels = [f"{label}|any" for label in texts.labels] if multi_label else list(texts.labels)
     found = train(texts.texts, labels, head="linear", ngram_kb=20, multi_label=multi_label)
-    found.write_report(tmp_path / "page.html")
+    write_report(found, tmp_path / "page.html")
     made = Read((tmp_path / "page.html").read_bytes())
     wanted = ["labels", "confusions", "typos", "learning", "calibration", "answered", "doubtful"]
     assert made.ids == [name for name in wanted if not (multi_label and name in ("confusions", "answered"))]

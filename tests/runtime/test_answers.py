@@ -75,13 +75,13 @@ def test_many_texts_have_the_answers_of_one(classifier: rl.Classifier) -> None:
 
 def test_evaluate_rejects_or_does_not(classifier: rl.Classifier) -> None:
     texts, labels = ["1111", "AAAA", "1A", "222"], ["digits", "CAPITALS", "digits", LABELS[2]]
-    found = classifier.evaluate(texts, labels, typos=())
+    found = rl.evaluate(classifier, texts, labels, typos=())
     assert found.texts == 3 and found.accuracy == 1.0 and found.rejection is not None
     assert found.rejection.in_scope_accuracy == pytest.approx(2 / 3) and found.rejection.unknown_recognized == 1.0
-    without = classifier.evaluate(texts, labels, typos=(), reject=False)
+    without = rl.evaluate(classifier, texts, labels, typos=(), reject=False)
     assert without.texts == 4 and without.rejection is not None and without.rejection.in_scope_unknown == 0.0
     with pytest.raises(RetvecLiteError, match="'oos' does not occur"):
-        classifier.evaluate(texts, labels, unknown_label="oos")
+        rl.evaluate(classifier, texts, labels, unknown_label="oos")
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_evaluate_by_a_column(classifier: rl.Classifier) -> None:
         "label": ["digits", "CAPITALS", "CAPITALS", "CAPITALS", LABELS[2]],
         "lang": ["de", "en", "de", "en", "xx"],
     }
-    found = classifier.evaluate(table, typos=(), by="lang")
+    found = rl.evaluate(classifier, table, typos=(), by="lang")
     assert [(group.value, group.texts, group.accuracy) for group in found.groups] == [("de", 2, 0.5), ("en", 2, 1.0)]
     assert found.groups[1].macro_f1 == 1.0 and found.to_dict()["groups"][0]["value"] == "de"
-    assert "Groups of texts" in str(found) and not classifier.evaluate(table, typos=()).groups
+    assert "Groups of texts" in str(found) and not rl.evaluate(classifier, table, typos=()).groups
     with pytest.raises(RetvecLiteError, match="by names a column: pass a file or a table with it"):
-        classifier.evaluate(table["text"], table["label"], by="lang")
+        rl.evaluate(classifier, table["text"], table["label"], by="lang")
     with pytest.raises(RetvecLiteError, match="the column 'lang' is empty"):
-        classifier.evaluate({**table, "lang": ["de", None, "de", "en", "xx"]}, by="lang")
+        rl.evaluate(classifier, {**table, "lang": ["de", None, "de", "en", "xx"]}, by="lang")
     with pytest.raises(RetvecLiteError, match="'tongue'"):
-        classifier.evaluate(table, by="tongue")
+        rl.evaluate(classifier, table, by="tongue")

@@ -13,6 +13,7 @@ from command_line import Main
 import retvec_lite as rl
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.runtime import is_built
+from retvec_lite.runtime.answers import Prediction
 from retvec_lite.runtime.memory import MOST_BYTES, MOST_ROWS, MOST_STRINGS, Memory, from_bytes
 from tools.golden import FOLDER, LESSONS, TAUGHT, taught
 
@@ -86,9 +87,9 @@ def test_a_silent_memory_changes_no_bit() -> None:
 def test_a_prediction_tells_who_spoke_and_is_a_pair() -> None:
     first, *others = lessons(RETVEC).predict("feed the cat at noon")
     assert first.taught == "feed the cat at noon"
-    assert isinstance(first, rl.Prediction)
+    assert isinstance(first, Prediction)
     label, probability = first
-    assert first == rl.Prediction(label, probability) == pickle.loads(pickle.dumps(first))
+    assert first == Prediction(label, probability) == pickle.loads(pickle.dumps(first))
     assert pickle.loads(pickle.dumps(first)).taught == first.taught
     assert [other.taught for other in others] == [None] * len(others)
     assert sum(probability for _, probability in (first, *others)) == pytest.approx(1, abs=1e-5)
@@ -155,7 +156,7 @@ def test_mistakes_are_sentences_and_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_memory_has_an_end() -> None:
-    from retvec_lite import EncoderConfig
+    from retvec_lite.contract import EncoderConfig
     from retvec_lite.runtime.memory import Memory
 
     memory = Memory(lambda text: (np.ones(4, np.float32), None), ["a", "b"], EncoderConfig(), None)

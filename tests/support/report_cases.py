@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from standin import classifier
 
-from retvec_lite.classifier import Classifier
 from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import score
 from retvec_lite.data.suspects import Check, HeldOut, Suspect, Twins
 from retvec_lite.decision import Decision
 from retvec_lite.report_page.page import training_page
+from retvec_lite.trained import TrainedClassifier
 
 HOSTILE = (
     "<script>window.owned = 1</script>",
@@ -38,7 +38,7 @@ HOSTILE = (
 LABELS = ("alarm", "delivery", "order, 🙂", "one_time_code_with_a_long_name_of_many_words")
 
 
-def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None, count: int = 200) -> Classifier:
+def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None, count: int = 200) -> TrainedClassifier:
     """A classifier as right after its training, on `count` texts; `texts` are repeated."""
     random = np.random.default_rng(0)
     given = tuple(texts or ("wake me at six", "where is my parcel"))
@@ -68,7 +68,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     validation = {rate: score(names, found, labels) for rate, found in answers.items()}
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
     held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, disguised, (*facts["warnings"],))
-    return Classifier(model, validation, held_out)
+    return TrainedClassifier(model, validation, held_out)
 
 
 def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
@@ -86,7 +86,7 @@ def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
     return Check("made.csv", len(texts), suspects, outsiders, (copies,), (twins,), tuple((name, 2) for name in labels))
 
 
-def page(found: Classifier) -> bytes:
+def page(found: TrainedClassifier) -> bytes:
     """The page of a training's findings."""
     assert found.held_out
     return training_page(found.model, found.validation, found.held_out)

@@ -10,6 +10,7 @@ import pytest
 
 import retvec_lite as rl
 from retvec_lite.converters.engine import in_memory
+from retvec_lite.converters.export_report import IncompleteExportError
 from retvec_lite.model.file_sizes import estimate_bytes, estimate_files
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
@@ -171,7 +172,7 @@ def test_the_advice_about_files_that_are_too_large_helps(tmp_path: Path, monkeyp
     with monkeypatch.context() as patch:  # as it was planned once: without the formats but .tflite
         patch.setattr(budget, "estimate_files", lambda *about: {"tflite": estimate_bytes(*about)["int8"]})
         former = rl.train(data, head="linear")
-    with pytest.raises(rl.IncompleteExportError) as caught:
+    with pytest.raises(IncompleteExportError) as caught:
         former.export(tmp_path / "dist", formats=("tflite", "coreml"), data=data)
     message = str(caught.value)
     assert message.startswith("classifier-int8.mlpackage cannot be written: size is 1,0")

@@ -6,8 +6,8 @@ from fitted import linear_of
 from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
 
 import retvec_lite as rl
+from retvec_lite.card import describe_meaning
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.model.report import describe_meaning
 from retvec_lite.training import linear_part, plan
 from retvec_lite.training import train as trainer
 from retvec_lite.training.described import describe

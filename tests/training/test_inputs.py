@@ -87,7 +87,7 @@ def test_a_data_frame_is_trained_on_and_evaluated() -> None:
     classifier = rl.train(with_gap, text_column="message", label_column="category", head="linear")
     assert classifier.labels == ("0", "1", "2", "3")
     assert "the given data: 1 empty row skipped." in classifier.training["warnings"]
-    found = classifier.evaluate(frame, text_column="message", label_column="category", typos=())
+    found = rl.evaluate(classifier, frame, text_column="message", label_column="category", typos=())
     assert found.texts == len(DATA) and found.accuracy > 0.9 and found.left_out == ()
 
 
@@ -103,7 +103,7 @@ def test_an_exported_file_is_evaluated_on_what_newcomers_have(tiny_model: str, t
         assert "1 empty row skipped." in printed and "1 bad row skipped, the first:" in printed
         found = json.loads(main(*command, "--skip-bad-rows", "--typos", "0", "--json")[1])
         assert found["texts"] == 3 and len(found["left_out"]) == 2
-    found = rl.load(tiny_model).evaluate(frame, text_column="m", label_column="c", skip_bad_rows=True, typos=())
+    found = rl.evaluate(rl.load(tiny_model), frame, text_column="m", label_column="c", skip_bad_rows=True, typos=())
     assert (
         found.texts == 3 and "the given data, row 4: the column 'c' is empty. Pass --multi-label" in found.left_out[1]
     )

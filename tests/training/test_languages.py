@@ -11,10 +11,10 @@ from modeling_cases import random_embedding
 from synonyms import UNSEEN, foreign, in_georgian, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
-from retvec_lite.classifier import Classifier
+from retvec_lite.card import describe_meaning
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
-from retvec_lite.model.report import describe_meaning
+from retvec_lite.trained import TrainedClassifier
 from retvec_lite.training import meaning_part
 from retvec_lite.training.examples import TRANSLATED, TrainingData, make_examples
 from retvec_lite.training.languages import Translation, other_languages, plain_words, similar_words, translate
@@ -240,18 +240,18 @@ def test_texts_of_a_language_that_no_text_is_in_are_answered(taught: Outcome) ->
     texts = [in_georgian(" ".join(words)) for _, words in rows]
 
     def right(found: Outcome) -> float:
-        best = Classifier(found.model).probabilities(texts).argmax(axis=1)
+        best = TrainedClassifier(found.model).probabilities(texts).argmax(axis=1)
         return float(
             np.mean([found.model.labels[place] == label for place, (label, _) in zip(best, rows, strict=True)])
         )
 
     assert right(taught) > 0.9 and right(trained()) < 0.6
-    assert Classifier(taught.model).predict(texts[0]), "letters of the language are no reason for no answer"
+    assert TrainedClassifier(taught.model).predict(texts[0]), "letters of the language are no reason for no answer"
     assert taught.validation[0.0].accuracy > 0.9 and min(taught.validation) == 0.0
 
 
 def test_words_that_no_translation_has_are_known_by_what_they_mean(taught: Outcome) -> None:
-    found = Classifier(taught.model).probabilities([in_georgian(word) for word in UNSEEN.values()])
+    found = TrainedClassifier(taught.model).probabilities([in_georgian(word) for word in UNSEEN.values()])
     assert [taught.model.labels[best] for best in found.argmax(axis=1)] == list(UNSEEN)
 
 
@@ -268,5 +268,5 @@ def test_the_report_says_which_languages(taught: Outcome) -> None:
 def test_a_network_learns_from_translations_too() -> None:
     found = trained(head="pool", languages=[foreign()])
     texts = [in_georgian(f"{words[0]} {words[1]} {words[2]}") for words in WORDS.values()]
-    best = Classifier(found.model).probabilities(texts).argmax(axis=1)
+    best = TrainedClassifier(found.model).probabilities(texts).argmax(axis=1)
     assert [found.model.labels[place] for place in best] == list(WORDS)

@@ -10,11 +10,11 @@ from synonyms import UNSEEN, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
-from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
+from retvec_lite.trained import TrainedClassifier
 from retvec_lite.training import languages, linear_part, meaning_part
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import choose_language, choose_pieces, language_shares
@@ -170,7 +170,7 @@ def taught() -> Outcome:
 
 
 def answers(trained: Outcome) -> list[str]:
-    found = Classifier(trained.model).probabilities(list(UNSEEN.values()))
+    found = TrainedClassifier(trained.model).probabilities(list(UNSEEN.values()))
     return [trained.model.labels[best] for best in found.argmax(axis=1)]
 
 
@@ -183,7 +183,7 @@ def test_it_knows_words_that_no_training_text_has(taught: Outcome) -> None:
         and facts["language"] == "en"
         and facts["words"] == taught.model.meaning.words
     )
-    assert "It knows what " in str(Classifier(taught.model, taught.validation))
+    assert "It knows what " in str(TrainedClassifier(taught.model, taught.validation))
     without = trained_on(tiny_dataset(12), meaning="none")
     assert without.model.meaning is None and answers(without) != list(UNSEEN)
     assert not without.model.training["meaning"]["used"]
@@ -239,7 +239,7 @@ def test_a_file_without_room_for_it_has_none() -> None:
     model, facts = trained.model, trained.model.training["meaning"]
     assert not facts["used"] and facts["left_out"] == "the file has no room for it"
     assert model.meaning is None and "meaning/rows" not in model.weights
-    assert "It does not know what words mean: the file has no" in str(Classifier(model, trained.validation))
+    assert "It does not know what words mean: the file has no" in str(TrainedClassifier(model, trained.validation))
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from light import loaded_after
 from sklearn.metrics import roc_auc_score
 from tiny_data import FILLERS, WORDS
 
-from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig, Floats, bits
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.evaluating import evaluate
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
+from retvec_lite.trained import TrainedClassifier
 from retvec_lite.training import network_part, plan, sentences
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import FitSettings, Plan
@@ -131,12 +132,12 @@ def test_few_texts_train_no_network(trained: Outcome) -> None:
     }
     for name, value in known.weights.items():
         np.testing.assert_array_equal(model.weights[name], value, name)
-    told = str(Classifier(model, trained.validation))
+    told = str(TrainedClassifier(model, trained.validation))
     assert "\nNext: " in told and "epochs" not in told
 
 
 def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:
-    travel = Classifier(trained.model).probabilities(UNSEEN.texts)[:, 1]
+    travel = TrainedClassifier(trained.model).probabilities(UNSEEN.texts)[:, 1]
     assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.8
 
 
@@ -144,11 +145,11 @@ def test_answers_are_those_that_the_training_measured(trained: Outcome, measured
     """But for rounding: the last layer is multiplied with that of the sentence network, and lies on a grid of 8 bits."""
     expected = measured[0.0] - measured[0.0].mean(axis=1, keepdims=True)
     assert np.abs(expected).max() > 0.5
-    reference, engine = Reference(trained.model), Classifier(trained.model)
+    reference, engine = Reference(trained.model), TrainedClassifier(trained.model)
     for answers in (reference.probabilities, engine.probabilities):
         logits = np.log(answers(list(UNSEEN.texts)))
         np.testing.assert_allclose(logits - logits.mean(axis=1, keepdims=True), expected, atol=0.05)
-    assert trained.validation[0.0].accuracy == engine.evaluate(UNSEEN, typos=()).accuracy
+    assert trained.validation[0.0].accuracy == evaluate(engine, UNSEEN, typos=()).accuracy
 
 
 def test_few_texts_load_no_tensorflow() -> None:

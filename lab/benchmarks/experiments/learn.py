@@ -2,7 +2,7 @@
 
     python -m benchmarks.experiments.learn [--set NAME] [--texts N] [--new-labels] [--quick]
 
-A classifier that was trained with `rl.train` on some of the training texts learns a fifth as many more (`Classifier.learn`), and another
+A classifier that was trained with `rl.train` on some of the training texts learns a fifth as many more (`TrainedClassifier.learn`), and another
 one is trained on all of them. With `--new-labels`, the texts that are learned are all texts of ten labels of 77, which the first training
 does not have. Tested on at most 3,000 test texts, clean and with half of the words mistyped. Seconds are of the same machine, one after
 the other; the comparison with the earlier classifier is part of those of `learn`.

@@ -14,6 +14,7 @@ from benchmarks.tables.cells import markdown_table
 from makers.language.labels import COMMON, ROMANIZED
 from makers.language.measure import mistyped, plain, share_text
 from makers.language.sources import read_tests
+from retvec_lite.spans import LanguageSpan
 
 RATES: Final = (0.0, 0.5)
 _TEXTS, _QUICK = 2000, 10
@@ -75,7 +76,7 @@ def draw_joined(sentences: dict[str, list[str]], count: int, *, same: bool) -> l
     return drawn
 
 
-def right_characters(text: Joined, spans: Sequence[rl.LanguageSpan]) -> float:
+def right_characters(text: Joined, spans: Sequence[LanguageSpan]) -> float:
     """Return the share of the characters whose span has their language; the blank between the sentences does not count."""
     edge, end = len(text.first), len(text.first) + 1 + len(text.second)
     right = 0

@@ -15,7 +15,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.manifest import MANIFEST_NAME, RELEASE
 from retvec_lite.terminal import counted, json_line
 from retvec_lite.verdict import figures
-from retvec_lite.version import __version__
+from retvec_lite.version import CREATED_BY
 from retvec_lite.windows import describe_reading
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 REPORT_NAME: Final = "report.json"
 CARD_NAME: Final = "README.md"
-
-CREATED_BY: Final = f"retvec-lite {__version__}"
 
 METRICS: Final = {
     "micro_f1": ("f1", "micro F1"),
@@ -259,7 +257,7 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
     """Return what a classifier knows of what words mean, from the report of its training; nothing where that was not asked for.
 
     Example:
-        >>> from retvec_lite.model.report import describe_meaning
+        >>> from retvec_lite.card import describe_meaning
         >>> describe_meaning({"used": True, "language": "en", "words": 6950, "known_words": 0.98})
         'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
     """

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from standin import classifier
 
-from retvec_lite.classifier import Classifier
+from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
 from retvec_lite.decision import Decision
-from retvec_lite.model.report import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.trained import TrainedClassifier
 
 ROW = {"accuracy": 0.91234, "macro_f1": 0.9, "calibration_error": 0.02, "in_scope_unknown": 0.01}
 FACTS = {
@@ -151,7 +151,7 @@ def test_a_classifier_without_facts_has_a_card() -> None:
 
 
 def test_both_are_saved_with_the_classifier(tmp_path: Path) -> None:
-    Classifier(model()).save(tmp_path / "saved")
+    TrainedClassifier(model()).save(tmp_path / "saved")
     report = json.loads((tmp_path / "saved" / REPORT_NAME).read_bytes())
     assert report == report_of(model()) and report["training"] == FACTS
     assert (tmp_path / "saved" / CARD_NAME).read_bytes() == model_card(report)
