@@ -7,7 +7,7 @@ from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
-from retvec_lite.model.report import describe_meaning
+from retvec_lite.model.report import describe_meaning, describe_teacher
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Table, counted, draw, printable
 from retvec_lite.verdict import verdict
@@ -30,6 +30,8 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     texts = f"{counted(facts['training_texts'], 'training text')}, " if "training_texts" in facts else ""
     if described := facts.get("described", {}).get("descriptions"):
         texts += f"{counted(described, 'description')}, "
+    if unlabelled := facts.get("unlabelled_texts"):
+        texts += f"{counted(unlabelled, 'text')} without labels, "
     cut = [
         f"{facts[name]:.1%} {what}"
         for name, what in (
@@ -51,6 +53,8 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
         parts.append(describe_sizes(facts["estimated_bytes"]))
     if about := describe_meaning(facts.get("meaning", {})):
         parts.append(about)
+    if told := describe_teacher(facts):
+        parts.append(told)
     # Of very few texts, no figure means anything.
     are_few = Facts(facts, model.labels, model.decision).are_few
     parts += () if are_few else _tables(model)
