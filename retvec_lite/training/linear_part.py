@@ -53,6 +53,9 @@ the texts that it has, which soon say more. Chosen on validation texts with 0 to
 TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
 
+_DOUBTS: Final = 2.0
+"""Standard errors that texts without labels must cost before they are left out: of 20 texts, one says little."""
+
 _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
 """Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
@@ -92,6 +95,7 @@ class LinearPart:
     Attributes:
         model: the linear part that was fitted last.
         few: whether the texts are few, with one label each.
+        asks: whether it learns from the texts without labels: not where that is clearly worse.
         brought: scores of held-out texts without the texts without labels, and with them; empty where there are none.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
             eighth, a quarter and all of them.
@@ -100,6 +104,7 @@ class LinearPart:
     model: LinearModel
     few: bool
     curve: list[tuple[int, float]]
+    asks: bool
     brought: tuple[float, ...]
     _read: _Read
     _reads_clean: bool
@@ -115,7 +120,7 @@ class LinearPart:
         self._refit = data.refit and settings.refit
         self.few = data.texts <= FEW and not data.scheme.multi_label
         self._pieces, self._teacher = plan.pieces, plan.teacher
-        self._asks, self.brought = data.unlabelled > 0, ()
+        self.asks, self.brought = data.unlabelled > 0, ()
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
 
@@ -146,13 +151,13 @@ class LinearPart:
         kinds, last = self._likely_kinds(), whole or self._refit
         tried, shares = (1.0, _SHARES) if whole else (_TRIED_OF_MANY, _SHARES_OF_MANY)
         self._total = (len(kinds) + len({*shares, 1.0} - {tried})) * folds + last
-        if self._asks:
+        if self.asks:
             # Without a teacher, a first fit labels the texts without labels; and there are fits without them, to compare.
             self._total = self._total * (1 if self._teacher else 2) + folds
         best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
             best = self._better(best, self._tried(kind, tried))
-        if self._asks:
+        if self.asks:
             best = self._worth(best)
         self._read, found = best.read, {tried: best.logits}
         found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
@@ -205,20 +210,21 @@ class LinearPart:
         self.choose(kind)
         return _Try(self._read, self._predict(share))
 
-    def _better(self, best: "_Try", other: "_Try") -> "_Try":
-        """Return the other try if it is clearly better: by more than the standard error of the score."""
+    def _better(self, best: "_Try", other: "_Try", errors: float = 1.0) -> "_Try":
+        """Return the other try if it is clearly better: by more than so many standard errors of the score."""
         score, error = self._data.scheme.score, self._data.scheme.error
-        least = self._mean(score, best.logits) + self._mean(error, best.logits)
+        least = self._mean(score, best.logits) + errors * self._mean(error, best.logits)
         return other if self._mean(score, other.logits) > least else best
 
     def _worth(self, taught: "_Try") -> "_Try":
-        """Return the try without unlabelled texts where that is better, and set `brought`."""
-        self._asks = False
+        """Return the try without unlabelled texts where that is clearly better, and set `brought`."""
+        self.asks = False
         alone = _Try(self._read, self._predict())
         score = self._data.scheme.score
         self.brought = (self._mean(score, alone.logits), self._mean(score, taught.logits))
-        self._asks = self.brought[1] >= self.brought[0]
-        return taught if self._asks else alone
+        best = self._better(taught, alone, _DOUBTS)
+        self.asks = best is taught
+        return best
 
     def _vectors_of(self, ids: Ints) -> Floats | None:
         """Return the vector of each text."""
@@ -274,7 +280,7 @@ class LinearPart:
         """
         data = self._data
         labelled, asked = rows[rows < data.labelled], rows[rows >= data.labelled]
-        if not (len(asked) and self._asks):
+        if not (len(asked) and self.asks):
             return self._solve_known(labelled, data.examples.targets, held_out)
         targets = data.examples.targets.copy()
         if self._teacher:

@@ -160,7 +160,7 @@ def _about_unlabelled(request: Request, linear: LinearPart | None) -> dict[str, 
     alone, taught = (round(score, 4) for score in linear.brought)
     by = " and ".join(request.teacher) or ITSELF
     return {
-        "unlabelled_texts": len(request.unlabelled) if taught >= alone else 0,
+        "unlabelled_texts": len(request.unlabelled) if linear.asks else 0,
         "taught": {"by": by, "alone": alone, "taught": taught},
     }
 

@@ -91,7 +91,7 @@ class Wrong:
 
 
 def test_labels_that_make_it_worse_are_left_out() -> None:
-    classifier = train(unlabelled=inbox(), teacher=Wrong())
+    classifier = train(unlabelled=inbox(200), teacher=Wrong())
     facts = classifier.model.training
     assert facts["unlabelled_texts"] == 0
     assert facts["taught"]["taught"] < facts["taught"]["alone"]
