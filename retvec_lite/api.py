@@ -54,6 +54,8 @@ def train(
     *,
     sample_weight: Sequence[float] | None = None,
     validation: float | ValidationData | Literal["auto"] = "auto",
+    unlabelled: Any = None,
+    teacher: Literal["auto", "itself"] | Any = "auto",
     head: Literal["auto", "linear", "pool", "cnn", "rnn", "bert"] = "auto",
     embedding: Literal["default", "raw"] | str | os.PathLike[str] | Embedding = "default",
     ngram_kb: int | None = None,
@@ -88,6 +90,10 @@ def train(
         sample_weight: how much each text counts; only the ratios matter, and 0 leaves a text out.
         validation: labelled file (in Python also other data, or texts and labels), or the share of the data to set aside (default:
             cross-validate up to 3,000 texts, a tenth of more).
+        unlabelled: texts of the same kind without labels, such as an inbox, which few labelled texts learn from as well: a .txt (one text a
+            line), CSV, TSV, JSON or Parquet file; in Python also a list (default: none).
+        teacher: who labels them (default: the encoder of the extra `teacher` where it is installed, else the classifier itself): itself; in
+            Python also an encoder with `encode` or `embed`, several of them, or a classifier with `predict_proba` and `classes_`.
         head: linear (fitted in seconds), pool (small and fast), cnn, rnn or bert (these see word order) (default: chosen by the data).
         embedding: word embedding: a file, or raw for bits alone (default: the built-in one).
         ngram_kb: kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none).

@@ -212,7 +212,9 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
             f"Hash of texts and labels: {_code(facts['data_hash'])}; trained on {facts.get('trained_on', 'an unknown day')}."
         )
     if facts.get("unlabelled_texts"):
-        lines.append(f"{facts['unlabelled_texts']:,} texts without labels were learned from as well.")
+        lines.append(f"{counted(facts['unlabelled_texts'], 'text')} without labels were learned from as well.")
+    if told := describe_teacher(facts):
+        lines.append(told)
     count = facts.get("warned", _count_warnings(facts))
     if count:
         lines.append(
@@ -220,6 +222,17 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
             + (f", see `{REPORT_NAME}`." if "warnings" in facts else ".")
         )
     return " ".join(lines)
+
+
+def describe_teacher(facts: Mapping[str, Any]) -> str:
+    """Return who labelled texts, and what that brought; nothing where there were none."""
+    if not (taught := facts.get("taught")):
+        return ""
+    by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
+    brought = f"cross-validated, mistyped texts among them: {taught['alone']:.1%} without them, {taught['taught']:.1%} with them"
+    if facts.get("unlabelled_texts"):
+        return f"Labels for them came from {by} ({brought})."
+    return f"Texts without labels are left out: labels from {by} made it worse ({brought})."
 
 
 def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]], labels: Sequence[str]) -> str:

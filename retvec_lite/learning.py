@@ -114,6 +114,11 @@ def newer_texts(
             "This classifier keeps nothing of its training texts, so it cannot go on learning: train it again on all texts, old and "
             "new (retvec-lite train OLD.csv NEW.csv --out DIR), without --keep nothing (keep)."
         )
+    if "taught" in model.training:
+        raise RetvecLiteError(
+            "This classifier was trained with texts without labels, which it does not keep: train it again on all labelled texts, old and "
+            "new, with the same --unlabelled (unlabelled)."
+        )
     several = model.multi_label
     has, gives = ("several labels", "one") if not several else ("one label", "several")
     asked = reading.get("multi_label")

@@ -17,7 +17,7 @@ import numpy as np
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.data.copies import find_copies
+from retvec_lite.data.copies import different
 from retvec_lite.data.labels import join_labels
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.texts import texts_of
@@ -115,7 +115,7 @@ def suggest(
     except RetvecLiteError as error:
         raise RetvecLiteError(f"labelled: {error}") from error
     asked = classifier if isinstance(classifier, Classifier | None) else load(classifier)
-    rows = _different(given, known)
+    rows = different(given, known)
     if not rows:
         raise RetvecLiteError("There is no text to choose from: each one is empty, or labelled already.")
     if len(rows) < count:
@@ -194,19 +194,6 @@ def middles(vectors: Floats, weights: Floats, count: int, seed: int) -> list[int
     found = np.unique(places, return_index=True)[1][middle].tolist()
     others = np.setdiff1d(np.argsort(-weights, kind="stable"), found, assume_unique=True)
     return [*found, *others.tolist()][:count]
-
-
-def _different(texts: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Return the rows of the texts that say something, the first of several copies each, and none of which a copy is known."""
-    spoken = [row for row, text in enumerate(texts) if any(map(str.isalnum, text))]
-    groups = find_copies([*known, *(texts[row] for row in spoken)]).tolist()
-    seen = set(groups[: len(known)])
-    found = []
-    for row, group in zip(spoken, groups[len(known) :], strict=True):
-        if group not in seen:
-            found.append(row)
-        seen.add(group)
-    return found
 
 
 def _guesses(classifier: Classifier, texts: Sequence[str]) -> list[str]:

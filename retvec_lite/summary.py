@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from retvec_lite.card import describe_meaning
+from retvec_lite.card import describe_meaning, describe_teacher
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
@@ -30,6 +30,8 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
     texts = f"{counted(facts['training_texts'], 'training text')}, " if "training_texts" in facts else ""
     if described := facts.get("described", {}).get("descriptions"):
         texts += f"{counted(described, 'description')}, "
+    if unlabelled := facts.get("unlabelled_texts"):
+        texts += f"{counted(unlabelled, 'text')} without labels, "
     cut = [
         f"{facts[name]:.1%} {what}"
         for name, what in (
@@ -51,6 +53,8 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
         parts.append(describe_sizes(facts["estimated_bytes"]))
     if about := describe_meaning(facts.get("meaning", {})):
         parts.append(about)
+    if told := describe_teacher(facts):
+        parts.append(told)
     # Of very few texts, no figure means anything.
     are_few = Facts(facts, model.labels, model.decision).are_few
     parts += () if are_few else _tables(model)

@@ -153,6 +153,19 @@ def _is_letters(word: str) -> bool:
     return all(unicodedata.category(character)[0] in "LM" for character in word)
 
 
+def different(texts: Sequence[str], known: Sequence[str]) -> list[int]:
+    """Return the rows of the texts that say something, the first of several copies each, and none of which a copy is known."""
+    spoken = [row for row, text in enumerate(texts) if any(map(str.isalnum, text))]
+    groups = find_copies([*known, *(texts[row] for row in spoken)]).tolist()
+    seen = set(groups[: len(known)])
+    found = []
+    for row, group in zip(spoken, groups[len(known) :], strict=True):
+        if group not in seen:
+            found.append(row)
+        seen.add(group)
+    return found
+
+
 def places_of_copies(groups: Groups) -> list[list[int]]:
     """Return the places of the texts of each group of two or more, by their first text."""
     members: dict[int, list[int]] = defaultdict(list)

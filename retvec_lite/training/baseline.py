@@ -16,7 +16,7 @@ def plain_svm(data: TrainingData) -> float | None:
 
     What takes long is decided by the size of the data, so that the same data give the same report.
     """
-    texts, tested = list(data.clean), list(data.held_out_texts[0.0])
+    texts, tested = list(data.clean[: data.labelled]), list(data.held_out_texts[0.0])
     characters = sum(map(len, texts)) + (0 if data.folds else sum(map(len, tested)))
     if not tested or data.scheme.multi_label or characters * (len(data.labels) + _WORK_BESIDE_LABELS) > _WORK:
         return None
@@ -31,7 +31,8 @@ def plain_svm(data: TrainingData) -> float | None:
         return None
     of_tested = counts if data.folds else counter.transform(tested)
     right, targets = 0, data.examples.targets
-    for rows, others in data.splits:
+    for learned, others in data.splits:
+        rows = learned[learned < data.labelled]
         if len(np.unique(targets[rows])) < 2:
             return None
         svm = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0))

@@ -16,8 +16,7 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.runtime.retvec_file import ALIGN
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_model import codebooks_in, is_crowded
-from retvec_lite.training.plan import FEW
-from retvec_lite.training.request import Request
+from retvec_lite.training.request import FEW, Request
 
 _MOST_WEIGHTS: Final = 800_000
 """Bytes of weights without what words mean: then the int4 file of the head cnn with 150 labels is below 600 kB."""

@@ -95,7 +95,8 @@ class TrainingData:
         clean_ids: word ids of what is learned from as it is, int32 `[texts, max_words]`.
         clean: what is learned from as it is.
         mistyped: the texts of `examples.copies`; with a translation, every second copy is one.
-        described: the last of these texts, which say what labels are called and mean.
+        described: the texts behind those with a label, which say what labels are called and mean.
+        unlabelled: how many texts come last, without a label: a teacher tells theirs, see `LinearPart`.
         background: open texts of no label, which few texts are told from.
         background_ids: their word ids, int32 `[texts, max_words]`.
         held_out_texts: those of `held_out.ids`.
@@ -120,11 +121,17 @@ class TrainingData:
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
     refit: bool = False
+    unlabelled: int = 0
 
     @property
     def texts(self) -> int:
-        """How many texts there are to learn from, without names and descriptions."""
-        return len(self.clean) - len(self.described.texts)
+        """How many texts with a label there are to learn from, without names and descriptions."""
+        return self.labelled - len(self.described.texts)
+
+    @property
+    def labelled(self) -> int:
+        """How many texts there are to learn from whose label is known, names and descriptions among them."""
+        return len(self.clean) - self.unlabelled
 
     @property
     def config(self) -> EncoderConfig:
@@ -187,6 +194,7 @@ def make_examples(
     common_words: Sequence[Sequence[str]] = (),
     described: Described = NOTHING,
     background: Sequence[str] = (),
+    unlabelled: Sequence[str] = (),
     progress: Progress = silent,
 ) -> TrainingData:
     """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
@@ -195,16 +203,16 @@ def make_examples(
 
     Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
     `folds` are the splits of a cross-validation. What labels are called and mean, `described`, is learned from like the training texts, and
-    in every fold. Progress is told of "encoding texts".
+    in every fold, and so are `unlabelled` texts. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
-    clean = (*training.texts, *described.texts)
+    clean = (*training.texts, *described.texts, *unlabelled)
     ways: dict[str, Any] = {"copies": copies, "typo_rate": typo_rate, "common_words": common_words}
     # A name is a word or two, of which little would be left.
     names, others = described.texts[: described.names], described.texts[described.names :]
     pairs = zip(
         augmented_copies(training.texts, seed=seed, **ways),
-        augmented_copies(others, seed=seed + 2, **ways),
+        augmented_copies((*others, *unlabelled), seed=seed + 2, **ways),
         strict=True,
     )
     mistyped = [[*texts, *names, *more] for texts, more in pairs]
@@ -218,6 +226,8 @@ def make_examples(
         (held_out[TRANSLATED],) = translation.copies(validation.texts, 1, seed + 1)
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     targets = np.concatenate([targets, labels_of(described, labels)]) if described.texts else targets
+    # No label is known until a teacher is asked.
+    targets = np.concatenate([targets, np.full(len(unlabelled), -1, targets.dtype)]) if unlabelled else targets
     groups = [clean, *mistyped, *held_out.values(), background]
     rules = config or EncoderConfig(word_length=word_length)
     asked = count_words(clean, rules)
@@ -249,6 +259,7 @@ def make_examples(
         [(np.concatenate([rows, always]), others) for rows, others in folds]
         or [(np.arange(len(clean)), np.arange(len(validation)))],
         refit,
+        len(unlabelled),
     )
 
 

@@ -35,7 +35,8 @@ from retvec_lite.training.linear_model import (
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import FEW, MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.plan import MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.request import FEW
 
 LONG_KIND: Final[Kind] = (3, 5)
 """What is tried beside the usual kind with many texts of few labels: it suits topics of long texts."""
@@ -51,6 +52,9 @@ the texts that it has, which soon say more. Chosen on validation texts with 0 to
 
 TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
+
+_DOUBTS: Final = 2.0
+"""Standard errors that texts without labels must cost before they are left out: of 20 texts, one says little."""
 
 _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
@@ -91,6 +95,8 @@ class LinearPart:
     Attributes:
         model: the linear part that was fitted last.
         few: whether the texts are few, with one label each.
+        asks: whether it learns from the texts without labels: not where that is clearly worse.
+        brought: scores of held-out texts without the texts without labels, and with them; empty where there are none.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
             eighth, a quarter and all of them.
     """
@@ -98,6 +104,8 @@ class LinearPart:
     model: LinearModel
     few: bool
     curve: list[tuple[int, float]]
+    asks: bool
+    brought: tuple[float, ...]
     _read: _Read
     _reads_clean: bool
     _told: Rows
@@ -111,7 +119,8 @@ class LinearPart:
         self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
         self.few = data.texts <= FEW and not data.scheme.multi_label
-        self._pieces = plan.pieces
+        self._pieces, self._teacher = plan.pieces, plan.teacher
+        self.asks, self.brought = data.unlabelled > 0, ()
         self._fits = self._total = 0
         self._once_read: dict[int, Floats] = {}
 
@@ -142,9 +151,14 @@ class LinearPart:
         kinds, last = self._likely_kinds(), whole or self._refit
         tried, shares = (1.0, _SHARES) if whole else (_TRIED_OF_MANY, _SHARES_OF_MANY)
         self._total = (len(kinds) + len({*shares, 1.0} - {tried})) * folds + last
+        if self.asks:
+            # Without a teacher, a first fit labels the texts without labels; and there are fits without them, to compare.
+            self._total = self._total * (1 if self._teacher else 2) + folds
         best = self._tried(kinds[0], tried)
         for kind in kinds[1:]:
             best = self._better(best, self._tried(kind, tried))
+        if self.asks:
+            best = self._worth(best)
         self._read, found = best.read, {tried: best.logits}
         found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
         if tried < 1.0:
@@ -196,11 +210,21 @@ class LinearPart:
         self.choose(kind)
         return _Try(self._read, self._predict(share))
 
-    def _better(self, best: "_Try", other: "_Try") -> "_Try":
-        """Return the other try if it is clearly better: by more than the standard error of the score."""
+    def _better(self, best: "_Try", other: "_Try", errors: float = 1.0) -> "_Try":
+        """Return the other try if it is clearly better: by more than so many standard errors of the score."""
         score, error = self._data.scheme.score, self._data.scheme.error
-        least = self._mean(score, best.logits) + self._mean(error, best.logits)
+        least = self._mean(score, best.logits) + errors * self._mean(error, best.logits)
         return other if self._mean(score, other.logits) > least else best
+
+    def _worth(self, taught: "_Try") -> "_Try":
+        """Return the try without unlabelled texts where that is clearly better, and set `brought`."""
+        self.asks = False
+        alone = _Try(self._read, self._predict())
+        score = self._data.scheme.score
+        self.brought = (self._mean(score, alone.logits), self._mean(score, taught.logits))
+        best = self._better(taught, alone, _DOUBTS)
+        self.asks = best is taught
+        return best
 
     def _vectors_of(self, ids: Ints) -> Floats | None:
         """Return the vector of each text."""
@@ -235,8 +259,7 @@ class LinearPart:
         data, points = self._data, {}
         for share in sorted(found):
             # With a text or two of each label, every share is all of them.
-            described = len(data.described.texts)
-            count = round(np.mean([len(self._share(rows, share)) - described for rows, _ in data.splits]))
+            count = round(np.mean([np.count_nonzero(self._share(rows, share) < data.texts) for rows, _ in data.splits]))
             points[count] = data.scheme.score(found[share][0.0], data.held_out.truth)
         return list(points.items())
 
@@ -244,25 +267,40 @@ class LinearPart:
         """Return that share of the texts of every label, but one of each at least: no label is unknown."""
         if share == 1.0:
             return rows
-        of_texts, described = rows[rows < self._data.texts], rows[rows >= self._data.texts]
+        of_texts, always = rows[rows < self._data.texts], rows[rows >= self._data.texts]
         shuffled = np.random.default_rng(self._settings.seed).permutation(of_texts)
         strata = self._data.strata[shuffled]
         groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
-        return np.concatenate([*(group[: max(1, round(len(group) * share))] for group in groups), described])
+        return np.concatenate([*(group[: max(1, round(len(group) * share))] for group in groups), always])
 
     def _solve(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
-        """Fit a model to some of the training texts and their mistyped copies, and all held-out texts given."""
+        """Fit a model to some of the training texts and their mistyped copies, and all held-out texts given.
+
+        The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
+        """
+        data = self._data
+        labelled, asked = rows[rows < data.labelled], rows[rows >= data.labelled]
+        if not (len(asked) and self.asks):
+            return self._solve_known(labelled, data.examples.targets, held_out)
+        targets = data.examples.targets.copy()
+        if self._teacher:
+            targets[asked] = self._teacher.answers(labelled, targets, asked)
+        else:
+            first = self._solve_known(labelled, targets, held_out)
+            targets[asked] = first.scores(self._read.copies[0][asked]).argmax(axis=1)
+        return self._solve_known(rows, targets, held_out)
+
+    def _solve_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
+        """Fit a model as `_solve` does, to texts whose labels are known."""
         read, data, settings = self._read, self._data, self._settings
-        rows = self._telling(rows)
+        rows = np.concatenate([self._telling(rows[rows < data.labelled]), rows[rows >= data.labelled]])
         self._told = rows[(rows >= self._names.start) & (rows < self._names.stop)]
         features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out])
-        targets = np.concatenate(
-            [data.examples.targets[rows]] * len(read.copies) + [data.held_out.truth] * len(held_out)
-        )
+        targets = np.concatenate([all_targets[rows]] * len(read.copies) + [data.held_out.truth] * len(held_out))
         counted = targets
         if data.described.texts:
-            of_texts, described = rows[rows < data.texts], rows[rows >= data.texts]
-            once = [data.examples.targets[of_texts], np.unique(data.examples.targets[described])]
+            is_described = (rows >= data.texts) & (rows < data.labelled)
+            once = [all_targets[rows[~is_described]], np.unique(all_targets[rows[is_described]])]
             counted = np.concatenate(once * len(read.copies) + [data.held_out.truth] * len(held_out))
         model = solve(
             features,
@@ -299,8 +337,8 @@ class LinearPart:
         """Set how much those of the rows count that are names, descriptions, and texts of related words."""
         data = self._data
         texts = np.bincount(data.examples.targets[rows[rows < data.texts]], minlength=len(data.labels))
-        described = rows[rows >= data.texts]
-        related = int(np.count_nonzero(described >= len(data.clean) - data.described.related))
+        described = rows[(rows >= data.texts) & (rows < data.labelled)]
+        related = int(np.count_nonzero(described >= data.labelled - data.described.related))
         own[described] = described_weights(data.examples.targets[described], related, texts, sum(self._read.shares))
 
     @property
@@ -321,7 +359,7 @@ class LinearPart:
         if not data.described.texts:
             return rows
         is_name = (rows >= names.start) & (rows < names.stop)
-        is_related = rows >= len(data.clean) - data.described.related
+        is_related = rows >= data.labelled - data.described.related
         called, related, others = rows[is_name], rows[is_related], rows[~is_name & ~is_related]
         targets = data.examples.targets
         meaning = self._meaning_of(data.clean)

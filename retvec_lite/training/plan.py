@@ -15,10 +15,9 @@ from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.request import Request
+from retvec_lite.training.request import FEW, Request
+from retvec_lite.training.teacher import Teacher
 
-FEW: Final = 3_000
-"""Texts up to which they are cross-validated."""
 MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
 _MOST_SHOWN: Final = 270_000
@@ -164,6 +163,7 @@ class Plan:
         meaning_facts: what the report says of it, or why there is none.
         sentences: the sentence network, which the linear part reads; None to train a network.
         pieces: what n-grams of the language mean, for few texts; None for nothing.
+        teacher: what labels the texts without labels; None for the linear part itself.
     """
 
     data: TrainingData
@@ -175,6 +175,7 @@ class Plan:
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     sentences: SentenceNetwork | None = None
     pieces: PiecesFile | None = None
+    teacher: Teacher | None = None
 
 
 @dataclasses.dataclass

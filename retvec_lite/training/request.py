@@ -11,17 +11,22 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.data.calibration import unknown_rows
+from retvec_lite.data.copies import different
 from retvec_lite.data.dataset import IN_MEMORY, Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
 from retvec_lite.data.labels import ClassWeights, choose_class_weights
 from retvec_lite.data.origin import data_hash
+from retvec_lite.data.texts import texts_of
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
+from retvec_lite.training.encoders import AUTO, read_teacher
 from retvec_lite.version import CREATED_BY
 
 REJECT_AT: Final = 0.99
+FEW: Final = 3_000
+"""Texts up to which they are cross-validated."""
 
 _AUTO, _NONE = "auto", "none"
 """What `meaning` may be besides a file."""
@@ -51,6 +56,8 @@ class Request:
         meanings: what words mean, to choose the language of the texts from: files, or tags of those in the package, which are read once
             chosen; empty to do without.
         languages: the same of other languages that the classifier shall know.
+        unlabelled: texts without a label, none of which is a copy of another or of a labelled one.
+        teacher: what labels them, by name, see `read_teacher`; empty for the classifier itself.
         head, meaning, ngram_kb, max_kb, epochs, typo_rate, reject_at, unknown_label, seed: as `train` takes them.
     """
 
@@ -62,6 +69,8 @@ class Request:
     leaked: int
     meanings: Sequence[MeaningFile | str]
     languages: Sequence[MeaningFile]
+    unlabelled: Sequence[str]
+    teacher: Mapping[str, Any]
     head: str
     meaning: str | os.PathLike[str] | MeaningFile
     ngram_kb: int | None
@@ -85,6 +94,7 @@ class Request:
             else dict(self.class_weights),
             "meanings": [file if isinstance(file, str) else _hash(file) for file in self.meanings],
             "languages": [_hash(file) for file in self.languages],
+            "unlabelled": [hashlib.sha256("\n".join(self.unlabelled).encode()).hexdigest()[:16], *self.teacher],
         }
 
 
@@ -125,6 +135,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
             "Add texts of it there, or remove it from the validation texts."
         )
+    unlabelled = _read_unlabelled(options, reading, training, validation)
     both = in_both(training, validation) if isinstance(validation, Dataset) else []
     _check_rejection(training, options["reject_at"], options["unknown_label"])
     weights = options["class_weights"]
@@ -138,6 +149,8 @@ def read_request(given: Mapping[str, Any]) -> Request:
         meanings=_read_meanings(options["meaning"], options["ngram_kb"]),
         languages=[language_file(name) for name in (() if options["languages"] is None else options["languages"])],
         meaning=options["meaning"],
+        unlabelled=unlabelled,
+        teacher=read_teacher(options["teacher"]) if unlabelled else {},
         **{name: options[name] for name in _PLAIN},
     )
 
@@ -215,6 +228,31 @@ def _read_validation(given: Any, reading: ReadingOptions) -> Dataset | float | N
         return as_dataset(given, split="test", **reading)
     except RetvecLiteError as error:
         raise RetvecLiteError(f"The validation data: {error}") from error
+
+
+def _read_unlabelled(
+    options: Mapping[str, Any], reading: ReadingOptions, training: Dataset, validation: Dataset | float | None
+) -> Sequence[str]:
+    """Return the texts without a label that say something new."""
+    given, teacher = options["unlabelled"], options["teacher"]
+    if given is None:
+        if isinstance(teacher, str) and teacher == AUTO:
+            return ()
+        raise RetvecLiteError("A teacher labels texts without labels: pass them, too (--unlabelled, unlabelled).")
+    if training.multi_label or len(training) > FEW or options["head"] not in (_AUTO, "linear") or options["languages"]:
+        raise RetvecLiteError(
+            f"Texts without labels help where labelled ones are few: up to {FEW:,} with one label each, the head linear, in one language. Leave "
+            "unlabelled out."
+        )
+    try:
+        texts = texts_of(given, reading.get("text_column") or "text", reading.get("delimiter"))
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"unlabelled: {error}") from error
+    known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
+    found = [texts[row] for row in different(texts, known)]
+    if not found:
+        raise RetvecLiteError("unlabelled has no text that is not empty or among the labelled ones: leave it out.")
+    return found
 
 
 def _read_meanings(given: str | os.PathLike[str] | MeaningFile, ngram_kb: int | None) -> Sequence[MeaningFile | str]:

@@ -47,6 +47,7 @@ from retvec_lite.training.background import background_texts
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.described import describe
+from retvec_lite.training.encoders import ITSELF
 from retvec_lite.training.examples import DISGUISED, Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
@@ -60,10 +61,11 @@ from retvec_lite.training.languages import (
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
-from retvec_lite.training.plan import FEW, FitSettings, Plan, needs_no_network, settings_for
+from retvec_lite.training.plan import FitSettings, Plan, needs_no_network, settings_for
 from retvec_lite.training.related import with_related
-from retvec_lite.training.request import Request
+from retvec_lite.training.request import FEW, Request
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
+from retvec_lite.training.teacher import make_teacher
 from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY
 
@@ -120,6 +122,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "leaked": request.leaked,
         "folds": data.folds,
         "multi_label": request.training.multi_label,
+        **_about_unlabelled(request, stack.linear),
         "texts_cut_by_max_words": data.share_cut,
         "texts_in_windows": data.share_in_windows,
         "settings": dataclasses.asdict(plan.settings),
@@ -146,6 +149,18 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         meaning=plan.meaning.config if plan.meaning else None,
     )
     return Outcome(model, judged.scores, held_out)
+
+
+def _about_unlabelled(request: Request, linear: LinearPart | None) -> dict[str, Any]:
+    """Return how many texts without labels were learned from, who labelled them, and what that brought."""
+    if linear is None or not linear.brought:
+        return {}
+    alone, taught = (round(score, 4) for score in linear.brought)
+    by = " and ".join(request.teacher) or ITSELF
+    return {
+        "unlabelled_texts": len(request.unlabelled) if linear.asks else 0,
+        "taught": {"by": by, "alone": alone, "taught": taught},
+    }
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:
@@ -212,6 +227,7 @@ def make_plan(
         translation=Translation(language.source, others) if language.source and others else None,
         common_words=common_words(spoken),
         described=described,
+        unlabelled=request.unlabelled,
         background=background_texts(language.source) if language.source and not held_out.texts else (),
         folds=held_out.folds,
         refit=held_out.refit,
@@ -224,6 +240,8 @@ def make_plan(
     pieces = None if language.source or not is_few else choose_pieces(spoken, request)
     if pieces and usual_kind(data.clean)[1] == pieces.longest:
         plan = dataclasses.replace(plan, pieces=pieces, meaning_facts={"pieces": pieces.language})
+    if request.teacher:
+        plan = dataclasses.replace(plan, teacher=make_teacher(request.teacher, data, progress))
     shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
     sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
     progress(describe_sizes(sizes), 0, 0)

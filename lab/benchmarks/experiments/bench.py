@@ -56,6 +56,8 @@ ALL: Final = 0
 """Instead of a number of texts a label: all texts, which are the same in every draw."""
 DRAWS: Final = (0, 1, 2)
 TEST_TEXTS: Final = 500
+INBOX: Final = 4_000
+"""Unlabelled texts, most, of systems that read some: they have the attribute `reads_inbox`, and the argument `inbox`."""
 UNEVEN: Final = 1.5
 """Labels are uneven where the largest has this many times its even share of the training texts."""
 WORKERS: Final = 2
@@ -76,6 +78,7 @@ class Cell:
         draw: which texts these are.
         split: where the texts to test on come from.
         learned: labelled texts to learn from.
+        others: at most `INBOX` texts of the training split whose labels nobody may see.
         asked: labelled texts to test on.
         uneven: whether the labels of the set are uneven.
     """
@@ -86,6 +89,7 @@ class Cell:
     draw: int
     split: str
     learned: Dataset
+    others: tuple[str, ...]
     asked: Dataset
     uneven: bool
 
@@ -107,7 +111,8 @@ def measure(system: Fit, cell: Cell) -> Row:
     from sklearn.metrics import f1_score
 
     began = time.process_time()
-    guess = system(cell.learned.texts, cell.learned.labels, cell.language)
+    inbox = {"inbox": cell.others} if getattr(system, "reads_inbox", False) else {}
+    guess = system(cell.learned.texts, cell.learned.labels, cell.language, **inbox)
     row: Row = {**cell.key, "language": cell.language, "uneven": cell.uneven, "tested": len(cell.asked)}
     row |= {"cpu_seconds": round(time.process_time() - began, 2), "accuracy": {}, "f1": {}, "right": {}}
     truth = np.array(cell.asked.labels)
@@ -152,7 +157,10 @@ def make_cell(data: Path, name: str, shots: int, draw: int, split: str) -> Cell:
     language = prefix if name not in OLD and rest and len(prefix) == 2 else "en"
     counts = Counter(training.labels)
     uneven = max(counts.values()) * len(counts) >= UNEVEN * len(training)
-    return Cell(name, language, shots, draw, split, draw_texts(training, shots, draw), asked, uneven)
+    learned = draw_texts(training, shots, draw)
+    known = {*learned.texts, *asked.texts}
+    others = tuple(text for text in dict.fromkeys(training.texts) if text not in known)[:INBOX]
+    return Cell(name, language, shots, draw, split, learned, others, asked, uneven)
 
 
 def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:

