@@ -22,6 +22,7 @@ import functools
 import itertools
 import json
 import os
+import random
 import sys
 import time
 import traceback
@@ -159,8 +160,9 @@ def make_cell(data: Path, name: str, shots: int, draw: int, split: str) -> Cell:
     uneven = max(counts.values()) * len(counts) >= UNEVEN * len(training)
     learned = draw_texts(training, shots, draw)
     known = {*learned.texts, *asked.texts}
-    others = tuple(text for text in dict.fromkeys(training.texts) if text not in known)[:INBOX]
-    return Cell(name, language, shots, draw, split, learned, others, asked, uneven)
+    others = [text for text in dict.fromkeys(training.texts) if text not in known]
+    random.Random(draw).shuffle(others)  # some files are sorted by label
+    return Cell(name, language, shots, draw, split, learned, tuple(others[:INBOX]), asked, uneven)
 
 
 def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:
