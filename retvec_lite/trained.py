@@ -153,7 +153,7 @@ class TrainedClassifier(Classifier):
         contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
             contents.append(self._page(self.held_out))
-        files = [*zip(SAVED_FILES, contents, strict=False), *([kept_file(self.kept)] if self.kept else [])]
+        files = [*zip(SAVED_FILES, contents, strict=False), *(() if self.kept is None else [kept_file(self.kept)])]
         try:
             for name, content in files:
                 (place / name).write_bytes(content)
