@@ -1,7 +1,7 @@
 """`evaluate`: how good a classifier is on labelled texts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
@@ -14,10 +14,6 @@ from retvec_lite.windows import read_limit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-_OF_COLUMNS: Final = ("text_column", "delimiter", "skip_bad_rows")
-"""How a column that is no label is read as well."""
 
 
 @checked
@@ -91,7 +87,8 @@ def evaluate(
 
 def _values_of(column: str, data: Any, dataset: Dataset, reading: ReadingOptions) -> tuple[str, ...]:
     """Return what a column of the data says of each text of `dataset`; the reader takes it for the column of the labels."""
-    own: dict[str, Any] = {name: value for name, value in reading.items() if name in _OF_COLUMNS}
+    shared = ("text_column", "delimiter", "skip_bad_rows")
+    own: dict[str, Any] = {name: value for name, value in reading.items() if name in shared}
     try:
         values = as_dataset(data, label_column=column, split="test", **own)
     except RetvecLiteError as error:

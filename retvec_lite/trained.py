@@ -58,6 +58,11 @@ class TrainedClassifier(Classifier):
         validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
         held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
         lesson: what `learn` taught it, right after that; otherwise None.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> isinstance(rl.load("classifier"), rl.TrainedClassifier)
+        True
     """
 
     def __init__(
@@ -153,7 +158,7 @@ class TrainedClassifier(Classifier):
         contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
             contents.append(self._page(self.held_out))
-        files = [*zip(SAVED_FILES, contents, strict=False), *([kept_file(self.kept)] if self.kept is not None else [])]
+        files = [*zip(SAVED_FILES, contents, strict=False), *(() if self.kept is None else [kept_file(self.kept)])]
         try:
             for name, content in files:
                 (place / name).write_bytes(content)
@@ -333,8 +338,7 @@ class TrainedClassifier(Classifier):
             reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows`, `multi_label` and `labels_from`, see `read_dataset`.
 
         Raises:
-            RetvecLiteError: for a classifier that keeps nothing, data that cannot be learned from, or a folder that
-                exists without `force` or cannot be written.
+            RetvecLiteError: for a classifier that keeps nothing, data to learn nothing from, or a folder that exists or cannot be written.
             ModuleNotFoundError: when a package of the extra `train` is not installed.
 
         Example:
@@ -370,8 +374,7 @@ class TrainedClassifier(Classifier):
         """Return whether there is something to learn from texts."""
         from retvec_lite.training.learning import changes
 
-        kept = self.kept
-        return kept is not None and bool(changes(kept, new).new)
+        return self.kept is not None and bool(changes(self.kept, new).new)
 
     def _learned(self, new: Dataset, progress: Progress | bool | None) -> "TrainedClassifier":
         """Return the classifier that has learned from texts, with what that changed as its `lesson`."""

@@ -22,6 +22,7 @@ from retvec_lite.data.comparison import Comparison
 from retvec_lite.data.suspects import Check
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.weight_files import load_trained_model
+from retvec_lite.sklearn import RetvecClassifier
 
 
 class Odd:
@@ -203,7 +204,7 @@ def test_what_an_annotation_allows_passes() -> None:
         (lambda: rl.train("a.csv", class_weight="balanced"), "train has no argument class_weight. Did you mean class_weights?"),
         (lambda: rl.read_dataset("a.csv", text_col="x"), "read_dataset has no argument text_col. Did you mean text_column?"),
         (lambda: rl.load("language", thread=3), "load has no argument thread. Did you mean num_threads?"),
-        (lambda: rl.sklearn.RetvecClassifier(epoch=3), "RetvecClassifier has no argument epoch. Did you mean epochs?"),
+        (lambda: RetvecClassifier(epoch=3), "RetvecClassifier has no argument epoch. Did you mean epochs?"),
         (lambda: rl.train("a.csv", zzz=1), "train has no argument zzz."),
         (rl.check, "check: missing a required argument: 'data'."),
     ],
