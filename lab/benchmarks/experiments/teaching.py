@@ -15,8 +15,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-import numpy as np
-
 from benchmarks.common import Row, Rows, command_parser, result_path
 from benchmarks.data.sets import read_part
 from benchmarks.tables.cells import grouped, markdown_table
@@ -127,18 +125,14 @@ def cost(classifier: Classifier, texts: list[str]) -> dict[str, float]:
     library, handle = ctypes.CDLL(str(library_path())), taught._engine
     library.rvl_memory_size.restype = library.rvl_memory_save.restype = ctypes.c_size_t
     size = library.rvl_memory_size(handle, TEXTS)
-    block = np.empty(size // 8 + 1, np.uint64)
-    library.rvl_memory_open(handle, ctypes.c_void_p(block.ctypes.data), ctypes.c_size_t(size))
-    chosen = texts[:TEXTS]
-    began = time.perf_counter()
-    for text in chosen:
+    block = ctypes.create_string_buffer(size)
+    library.rvl_memory_open(handle, block, ctypes.c_size_t(size))
+    chosen, codes, began = [text.encode() for text in texts[:TEXTS]], [], time.perf_counter()
+    for text in texts[:TEXTS]:
         reading.probabilities([text]), reading.embeddings([text])
-    read = time.perf_counter() - began
-    began = time.perf_counter()
-    codes = [
-        library.rvl_teach_utf8(handle, text.encode(), ctypes.c_size_t(len(text.encode())), b"label %d" % (place % 15))
-        for place, text in enumerate(chosen)
-    ]
+    read, began = time.perf_counter() - began, time.perf_counter()
+    for place, text in enumerate(chosen):
+        codes.append(library.rvl_teach_utf8(handle, text, ctypes.c_size_t(len(text)), b"label %d" % (place % 15)))
     return {
         "ms": (time.perf_counter() - began - read) / len(chosen) * 1e3,
         "taught": codes.count(0),
