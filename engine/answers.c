@@ -1,12 +1,6 @@
-/* Answers: a text window by window, its probabilities, the decision, and its embedding. */
+/* Answers: a text window by window, its probabilities, whether it belongs to no label, and its embedding. */
 
 uint32_t rvl_labels(const rvl *engine) { return engine->settings[LABELS]; }
-
-static const char *new_label(const rvl *engine, uint32_t label); /* in memory.c, as are compare and speak */
-
-const char *rvl_label(const rvl *engine, uint32_t label) {
-  return label < engine->settings[LABELS] ? engine->labels + engine->label_places[label] : EMBEDS ? new_label(engine, label) : 0;
-}
 
 int rvl_several_labels(const rvl *engine) { return engine->settings[MULTI_LABEL] != 0; }
 
@@ -167,7 +161,7 @@ void rvl_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, size_t t
   }
 }
 
-/* --- The decision --- */
+/* --- None of the labels --- */
 
 /* Whether a text has a letter or digit of the training texts. */
 static int reads(const rvl *engine, reader source) {
@@ -186,51 +180,6 @@ static int is_unknown(const rvl *engine, float best, const float *probabilities)
   if (!engine->settings[HAS_THRESHOLD]) return 0;
   if (engine->unknown_power > 0.0) power = none < 1e-300 ? 0.0 : exp_of(engine->unknown_power * log_of(none));
   return best < engine->threshold * power;
-}
-
-static void compare(rvl *engine, reader source);
-static size_t speak(rvl *engine, float *probabilities, rvl_answer *answers, size_t most);
-
-/* The labels, most probable first; of equal ones, the first first. That of a memory which speaks comes before them. */
-APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most) {
-  const int is_read = reads(engine, source), several = engine->settings[MULTI_LABEL] != 0;
-  float *probabilities = engine->values; /* free when all windows are answered */
-  size_t written = 0;
-  uint32_t n;
-  engine->speaker = -1;
-  if (EMBEDS && rvl_taught(engine)) compare(engine, source);
-  answer(engine, source, probabilities);
-  if (EMBEDS && rvl_taught(engine)) written = speak(engine, probabilities, answers, most);
-  if (!several && most && !written) {
-    const float best = probabilities[best_of(engine, probabilities)];
-    if (!is_read || is_unknown(engine, best, probabilities)) {
-      answers[0].label = -1;
-      answers[written++].probability = best;
-    }
-  }
-  while (written < most) {
-    int32_t found = -1;
-    for (n = 0; n < engine->settings[LABELS]; n++) {
-      if (several && !(is_read && (double)probabilities[n] >= engine->thresholds[n])) continue;
-      if (n + 1 == engine->settings[UNKNOWN_LABEL] || probabilities[n] < 0.0f) continue;
-      if (found < 0 || probabilities[n] > probabilities[found]) found = (int32_t)n;
-    }
-    if (found < 0) break;
-    answers[written].label = found;
-    answers[written++].probability = probabilities[found];
-    probabilities[found] = -1.0f;
-  }
-  return written;
-}
-
-size_t rvl_classify(rvl *engine, const uint32_t *codes, size_t count, rvl_answer *answers, size_t most) {
-  ONE_THREAD(engine);
-  return decide(engine, read_all(engine, codes, 0, count), answers, most);
-}
-
-size_t rvl_classify_utf8(rvl *engine, const char *text, size_t bytes, rvl_answer *answers, size_t most) {
-  ONE_THREAD(engine);
-  return decide(engine, read_all(engine, 0, text, bytes), answers, most);
 }
 
 /* --- Embeddings --- */

@@ -75,6 +75,14 @@ static int advance(const given *text, part *at, int cuts_words) {
   return 1;
 }
 
+/* Whether a text has so few parts that words are cut, because whole ones would say little. */
+static int has_few_parts(const given *text) {
+  part at = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  uint32_t parts = 0;
+  while (advance(text, &at, 0)) parts++;
+  return parts <= 2;
+}
+
 /* The logarithm of a label's probability, of a text without what is cut from it; of the most probable label where there is none. */
 APART double log_of_label(rvl *engine, reader source, int32_t *label) {
   uint32_t n;
@@ -152,9 +160,8 @@ APART size_t explain(rvl *engine, reader source, int32_t label, rvl_span *spans,
   asked.all = log_of_label(engine, source, &asked.label);
   if (!count || !most) return 0;
   if (most > ANSWERED / count) most = ANSWERED / count;
-  while (advance(text, &at, 0)) parts++;
-  asked.cuts_words = parts <= 2;
-  for (parts = 0, at.whole.end = 0; advance(text, &at, asked.cuts_words);) parts++;
+  asked.cuts_words = has_few_parts(text);
+  while (advance(text, &at, asked.cuts_words)) parts++;
   answers = found = divide(engine, source, asked, 0, end, parts <= most ? parts : most < SPLIT ? 1 : (uint32_t)most / SPLIT, spans);
   for (; answers + SPLIT <= most; answers += n) {
     best = heaviest(text, asked.cuts_words, spans, found);

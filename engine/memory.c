@@ -363,83 +363,10 @@ const char *rvl_taught_text(const rvl *engine, uint32_t number, const char **lab
 
 int32_t rvl_speaker(const rvl *engine) { return engine->memory ? engine->speaker : -1; }
 
-/* The name of a label that the file does not have. */
-static const char *new_label(const rvl *engine, uint32_t label) {
+const char *rvl_label(const rvl *engine, uint32_t label) {
   uint32_t row;
-  for (row = 0; engine->memory && row < engine->memory->rows; row++)
+  if (label < engine->settings[LABELS]) return engine->labels + engine->label_places[label];
+  for (row = 0; EMBEDS && engine->memory && row < engine->memory->rows; row++)
     if (engine->memory->links[row] == (IS_NAME | label)) return string_of(engine->memory, row);
   return 0;
-}
-
-/* --- Answers --- */
-
-/* Compare a text with all that was taught; before it is answered, which needs the same space. */
-FAST_APART void compare(rvl *engine, reader source) {
-  taught_texts *memory = engine->memory;
-  const uint32_t size = rvl_dimension(engine);
-  uint32_t row;
-  embed(engine, source, memory->vector);
-  round_vector(memory, memory->vector, size);
-  for (row = 0; row < memory->rows; row++) {
-    memory->dots[row] = (float)closeness(engine, memory->vectors + (size_t)row * size, memory->inverses[row]);
-    if (memory->links[row] < IS_NAME) memory->dots[memory->links[row]] += memory->dots[row];
-  }
-  for (row = 0; row < memory->rows; row++)
-    if (memory->links[row] >= IS_NAME) memory->dots[row] *= memory->reaches[row];
-}
-
-/* How near the names of the file's labels are to that text. */
-static double nearness(const rvl *engine) {
-  const taught_texts *memory = engine->memory;
-  const uint32_t size = rvl_dimension(engine);
-  double sum = 0.0;
-  uint32_t name;
-  for (name = 0; name < memory->names; name++)
-    sum += exp_of(NEARNESS * closeness(engine, memory->name_vectors + (size_t)name * size, memory->name_inverses[name]));
-  return memory->names ? log_of(sum / memory->names) / NEARNESS : UNNAMED;
-}
-
-/* The row of the text that answers for that one, or -1; and the weight of its answer, above a half. */
-static int32_t speaking_row(const rvl *engine, const float *probabilities, double *weight) {
-  const taught_texts *memory = engine->memory;
-  const double best = above_zero(probabilities[best_of(engine, probabilities)]);
-  double closest = -2.0, own, doubt, apart, strength;
-  int32_t found = -1;
-  uint32_t row, label;
-  for (row = 0; row < memory->rows; row++) {
-    const uint32_t name = memory->links[row];
-    double close;
-    if (name >= IS_NAME || memory->inverses[row] <= 0.0f) continue;
-    close = memory->dots[row] > SAME ? 1.0 + memory->dots[row] : (OWN * memory->dots[row] + memory->dots[name]) * memory->reaches[row];
-    if (close <= closest) continue;
-    closest = close;
-    found = (int32_t)row;
-  }
-  if (found < 0 || memory->agrees[found]) return -1;
-  label = memory->links[memory->links[found]] & ~IS_NAME;
-  own = label < engine->settings[LABELS] ? (double)probabilities[label] : 1.0 - best;
-  apart = (1.0 - memory->dots[found]) / AROUND;
-  doubt = (label < engine->settings[LABELS] ? 2.0 * DOUBT : DOUBT) * (apart < 1.0 ? apart : 1.0) * log_of(best / (own > LEAST ? own : LEAST));
-  strength = STEEP * (memory->dots[found] > SAME ? 1.0 - CLOSE : closest - CLOSER * nearness(engine) - doubt - CLOSE);
-  *weight = 1.0 / (1.0 + exp_of(-strength));
-  return strength > 0.0 ? found : -1;
-}
-
-/* Let the memory speak, where it does: change the probabilities, and write its answer. Returns how many answers were written. */
-static size_t speak(rvl *engine, float *probabilities, rvl_answer *answers, size_t most) {
-  const taught_texts *memory = engine->memory;
-  const uint32_t labels = engine->settings[LABELS];
-  double weight;
-  const int32_t row = speaking_row(engine, probabilities, &weight);
-  uint32_t n, label;
-  if (row < 0) return 0;
-  for (n = 0; n <= (uint32_t)row; n++) engine->speaker += memory->links[n] < IS_NAME;
-  label = memory->links[memory->links[row]] & ~IS_NAME;
-  for (n = 0; n < labels; n++) probabilities[n] = (float)((1.0 - weight) * (double)probabilities[n]);
-  if (label < labels) probabilities[label] = (float)((double)probabilities[label] + weight);
-  if (!most) return 0;
-  answers[0].label = label + 1 == engine->settings[UNKNOWN_LABEL] ? -1 : (int32_t)label;
-  answers[0].probability = answers[0].label < 0 ? probabilities[best_of(engine, probabilities)] : label < labels ? probabilities[label] : (float)weight;
-  if (label < labels) probabilities[label] = -1.0f;
-  return 1;
 }

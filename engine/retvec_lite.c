@@ -29,3 +29,4 @@
 #include "file.c"
 #include "memory.c"
 #include "memory_file.c"
+#include "decision.c"

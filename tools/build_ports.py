@@ -71,7 +71,7 @@ def build_wasm(to: Path = WASM, *, simd: bool = True) -> Path:
 
 def build_android(folder: Path) -> list[Path]:
     """Compile the engine and its JNI functions for every ABI, as `folder/ABI/libretvec_lite.so`."""
-    options = [*FLAGS, *_ALONE, *_ANDROID_FLAGS, str(SOURCE), str(JNI)]
+    options = [*FLAGS, *_ALONE, *_ANDROID_FLAGS, str(JNI)]
     return [
         _compile(target, [*options, *more], folder / abi / "libretvec_lite.so") for abi, (target, *more) in ABIS.items()
     ]
@@ -80,7 +80,7 @@ def build_android(folder: Path) -> list[Path]:
 def build_jar(folder: Path) -> list[Path]:
     """Compile what `build_android` compiles for the JVMs of other machines, as `folder/MACHINE/LIBRARY`."""
     built = [
-        _compile(target, [*FLAGS, *_ALONE, *_SMALL, *more, str(SOURCE), str(JNI)], folder / machine / library)
+        _compile(target, [*FLAGS, *_ALONE, *_SMALL, *more, str(JNI)], folder / machine / library)
         for machine, (target, library, *more) in JVMS.items()
     ]
     for file in built:
@@ -95,7 +95,7 @@ def build_jvm(folder: Path) -> Path:
     command = compiler() or sys.exit("There is no C compiler: pip install ziglang")
     name = {"win32": "retvec_lite.dll", "darwin": "libretvec_lite.dylib"}.get(sys.platform, "libretvec_lite.so")
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run([*command, *FLAGS, str(SOURCE), str(JNI), "-o", str(folder / name)], check=True)
+    subprocess.run([*command, *FLAGS, str(JNI), "-o", str(folder / name)], check=True)
     return folder / name
 
 

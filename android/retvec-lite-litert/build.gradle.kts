@@ -11,6 +11,8 @@ android {
         consumerProguardFiles("proguard.txt")
     }
 
+    testOptions.unitTests.all { it.systemProperty("java.library.path", rootDir.resolve("../build/jvm").path) }
+
     sourceSets {
         named("test") {
             kotlin.directories += "../shared_test"

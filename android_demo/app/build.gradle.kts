@@ -33,6 +33,8 @@ android {
         noCompress += "tflite"
     }
 
+    testOptions.unitTests.all { it.systemProperty("java.library.path", rootDir.resolve("../build/jvm").path) }
+
     sourceSets {
         // Device tests use the golden texts of the JVM tests.
         named("androidTest") {

@@ -1,7 +1,7 @@
 /* The engine for Java and Kotlin, as NativeEngine.kt declares it, on Android and elsewhere. Data are in direct buffers and passed by address,
  * so that two functions of JNI are enough, and neither its headers nor a C library are needed. The second argument of each function is its
  * class, which is not used. */
-#include "../retvec_lite.h"
+#include "../retvec_lite.c"
 
 #ifdef _WIN32
 #define EXPORTED __declspec(dllexport)
@@ -158,4 +158,35 @@ JNI(int64_t, memorySave)(jni_env env, jni_object self, int64_t engine, int64_t o
 JNI(int32_t, memoryLoad)(jni_env env, jni_object self, int64_t engine, int64_t data, int64_t size) {
   (void)env, (void)self;
   return rvl_memory_load(at(engine), at(data), (size_t)size);
+}
+
+/* For LiteRT, which runs the model alone; without a file. */
+JNI(int32_t, readLimitOf)(jni_env env, jni_object self, int32_t max_chars) {
+  (void)env, (void)self;
+  return (int32_t)read_limit((uint32_t)max_chars);
+}
+
+JNI(int32_t, condense)(jni_env env, jni_object self, int64_t codes, int32_t count, int32_t max_chars, int64_t result) {
+  const rvl_rules rules = {0, (uint32_t)max_chars};
+  (void)env, (void)self;
+  return (int32_t)rvl_condense_by(&rules, at(codes), (size_t)count, at(result));
+}
+
+/* Write where each part of a text starts and ends that rvl_explain leaves out; returns how many there are. */
+JNI(int32_t, parts)(jni_env env, jni_object self, int64_t codes, int32_t count, int64_t result) {
+  const given text = read_text(at(codes), 0, (size_t)count, (size_t)count).text;
+  const int cuts_words = has_few_parts(&text);
+  uint32_t *places = at(result);
+  part found = {{0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  (void)env, (void)self;
+  while (advance(&text, &found, cuts_words)) {
+    *places++ = (uint32_t)found.start;
+    *places++ = (uint32_t)found.end;
+  }
+  return (int32_t)(places - (uint32_t *)at(result)) / 2;
+}
+
+JNI(uint8_t, isSeparator)(jni_env env, jni_object self, int32_t code) {
+  (void)env, (void)self;
+  return (uint8_t)is_separator((uint32_t)code);
 }

@@ -5,14 +5,15 @@ byte names one of 256 centres in each of them.
 """
 
 import bz2
+import contextlib
 import dataclasses
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -118,8 +119,6 @@ LONGEST_WORD: Final = 16
 _MOST_UNPACKED: Final = 64_000_000
 """Bytes of the most words or translations of a file, unpacked: far more than 65,536 words have."""
 
-_TENSORS: Final = ("codebooks", "codes", "scale", "words")
-
 
 @dataclasses.dataclass(frozen=True)
 class MeaningFile:
@@ -223,17 +222,8 @@ class MeaningFile:
         Raises:
             RetvecLiteError: when it is missing, damaged or of another format.
         """
-        tensors, metadata = read_safetensors(path)
-        found = metadata.get("format"), metadata.get("version")
-        if found != (MEANING_FORMAT, MEANING_VERSION):
-            raise RetvecLiteError(
-                f"{path} is not a {MEANING_FORMAT} file of version {MEANING_VERSION}: its format is {found[0]!r}, its "
-                f"version {found[1]!r}. Make one with `python -m makers.meaning`, from a checkout."
-            )
-        try:
-            codebooks, codes, scale, text = (tensors[name] for name in _TENSORS)
-            words = _words(text)
-            card = parse_json(metadata["card"], "its card")
+        with read_coded(path, MEANING_FORMAT, MEANING_VERSION) as (tensors, metadata, codes, codebooks, card):
+            words = _words(tensors["words"])
             translations: dict[str, dict[str, int]] = {}
             if "translations" in tensors:
                 sources = _words(tensors["sources"])
@@ -241,19 +231,7 @@ class MeaningFile:
                 for low, high, *target, share in entries.reshape(5, -1).T.astype(int).tolist():
                     word = words[target[0] + target[1] * 256]
                     translations.setdefault(sources[low + high * 256], {})[word] = share
-            return cls(
-                tuple(words),
-                bytes_of(codes),
-                multiples_of(codebooks, scale.reshape(())),
-                metadata["language"],
-                metadata["space"],
-                dict(card),
-                translations,
-            )
-        except RetvecLiteError as error:
-            raise RetvecLiteError(f"{path}: {error}") from error
-        except (KeyError, IndexError, OSError, ValueError, TypeError, AttributeError) as error:
-            raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
+            return cls(tuple(words), codes, codebooks, metadata["language"], metadata["space"], card, translations)
 
 
 def packaged_meaning(language: str) -> MeaningFile | None:
@@ -266,7 +244,7 @@ def packaged_meaning(language: str) -> MeaningFile | None:
     """
     if language not in packaged_languages():
         return None
-    with resources.as_file(_weights() / f"meaning_{language}.safetensors") as path:
+    with resources.as_file(weights() / f"meaning_{language}.safetensors") as path:
         return MeaningFile.load(path)
 
 
@@ -291,7 +269,7 @@ def language_file(name: "str | os.PathLike[str] | MeaningFile") -> MeaningFile:
 
 def packaged_languages() -> tuple[str, ...]:
     """Return the languages whose words' meanings ship with the package, by their tags."""
-    names = (Path(entry.name) for entry in _weights().iterdir())
+    names = (Path(entry.name) for entry in weights().iterdir())
     return tuple(
         sorted(
             name.stem.removeprefix("meaning_")
@@ -301,8 +279,35 @@ def packaged_languages() -> tuple[str, ...]:
     )
 
 
-def _weights() -> "Traversable":
+def weights() -> "Traversable":
+    """Return the folder of the files that ship with the package."""
     return resources.files("retvec_lite") / "weights"
+
+
+@contextlib.contextmanager
+def read_coded(
+    path: str | os.PathLike[str], format_: str, version: str
+) -> Iterator[tuple[dict[str, Any], Mapping[str, str], Codes, Floats, dict[str, str]]]:
+    """Read a file of coded vectors: yield its tensors and metadata, and what all such files have, codes, codebooks and card.
+
+    Raises:
+        RetvecLiteError: when it is missing, damaged or of another format; what the body finds wrong is told as the file's fault.
+    """
+    tensors, metadata = read_safetensors(path)
+    found = metadata.get("format"), metadata.get("version")
+    if found != (format_, version):
+        raise RetvecLiteError(
+            f"{path} is not a {format_} file of version {version}: its format is {found[0]!r}, its version {found[1]!r}. Make one with "
+            "`python -m makers.meaning`, from a checkout."
+        )
+    try:
+        codebooks = multiples_of(tensors["codebooks"], tensors["scale"].reshape(()))
+        card = dict(parse_json(metadata["card"], "its card"))
+        yield tensors, metadata, bytes_of(tensors["codes"]), codebooks, card
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"{path}: {error}") from error
+    except (KeyError, IndexError, OSError, ValueError, TypeError, AttributeError) as error:
+        raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
 
 
 def check_codebooks(codebooks: Floats, size: int) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
-from retvec_lite.json_text import parse_json
 from retvec_lite.model.meaning_file import (
     WORD_BYTES,
     Codes,
@@ -25,13 +24,11 @@ from retvec_lite.model.meaning_file import (
     check_codebooks,
     decoded,
     integers_of,
-    multiples_of,
+    read_coded,
+    weights,
 )
-from retvec_lite.model.weight_files import check_format, read_safetensors, typed_safetensors_bytes
+from retvec_lite.model.weight_files import typed_safetensors_bytes
 from retvec_lite.ngrams import PRIME
-
-if TYPE_CHECKING:
-    from importlib.abc import Traversable
 
 PIECES_FORMAT: Final = "retvec-lite-pieces"
 PIECES_VERSION: Final = "1"
@@ -123,28 +120,15 @@ class PiecesFile:
         Raises:
             RetvecLiteError: when it is missing, damaged or of another format.
         """
-        tensors, metadata = read_safetensors(path)
-        check_format(path, metadata, PIECES_FORMAT, PIECES_VERSION)
-        try:
-            codebooks, codes, known, scale = (tensors[name] for name in ("codebooks", "codes", "known", "scale"))
-            hashes = np.flatnonzero(np.unpackbits(bytes_of(known))).astype(np.int32)
-            books = multiples_of(codebooks, scale.reshape(()))
-            card = dict(parse_json(metadata["card"], "its card"))
-            return cls(hashes, bytes_of(codes), books, metadata["language"], int(metadata["longest"]), card)
-        except RetvecLiteError as error:
-            raise RetvecLiteError(f"{path}: {error}") from error
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise RetvecLiteError(f"{path} is damaged: its parts do not fit together. Copy it again.") from error
+        with read_coded(path, PIECES_FORMAT, PIECES_VERSION) as (tensors, metadata, codes, codebooks, card):
+            hashes = np.flatnonzero(np.unpackbits(bytes_of(tensors["known"]))).astype(np.int32)
+            return cls(hashes, codes, codebooks, metadata["language"], int(metadata["longest"]), card)
 
 
 def packaged_pieces(language: str) -> PiecesFile | None:
     """Return the pieces of a language that ship with the package; None for a language without them."""
-    found = _weights() / f"pieces_{language}.safetensors"
+    found = weights() / f"pieces_{language}.safetensors"
     if not (language.isalpha() and found.is_file()):
         return None
     with resources.as_file(found) as path:
         return PiecesFile.load(path)
-
-
-def _weights() -> "Traversable":
-    return resources.files("retvec_lite") / "weights"

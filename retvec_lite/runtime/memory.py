@@ -1,6 +1,6 @@
 """A memory beside a classifier: texts that were taught with their label, which answer for texts like them.
 
-The rule is that of engine/memory.c, in NumPy; docs/engine.md tells it. Only texts and labels are kept in files, so that a memory survives
+The rule is that of engine/decision.c, in NumPy; docs/engine.md tells it. Only texts and labels are kept in files, so that a memory survives
 every new classifier: vectors are computed again.
 """
 

@@ -176,7 +176,7 @@ def test_a_file_that_is_cut_or_missing(tmp_path: Path) -> None:
 
 
 def test_packaged_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning_file, "_weights", lambda: tmp_path)
+    monkeypatch.setattr(meaning_file, "weights", lambda: tmp_path)
     assert packaged_languages() == () and packaged_meaning("en") is None
     meanings().save(tmp_path / "meaning_en.safetensors")
     (tmp_path / "default_embedding.safetensors").touch()

@@ -7,7 +7,7 @@ the other five. Then it is taught what it got wrong of 20 further texts a label;
 the training file; answers are counted on the test split. The rule's numbers were chosen on other draws, from the training files alone.
 """
 
-import sys
+import ctypes
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,15 +15,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from benchmarks.common import ROOT, Row, Rows, command_parser, result_path
+from benchmarks.common import Row, Rows, command_parser, result_path
 from benchmarks.data.sets import read_part
 from benchmarks.tables.cells import grouped, markdown_table
 from retvec_lite import Classifier, train
-
-sys.path.insert(0, str(ROOT / "tests" / "support"))
-from engine_memory import EngineMemory
-
 from retvec_lite.runtime import library_path
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.native import NativeEngine
 
 SETS: Final = ("Banking77", "CLINC150")
 DRAWS: Final = (0, 1, 2)
@@ -123,22 +121,24 @@ def cost(classifier: Classifier, texts: list[str]) -> dict[str, float]:
         classifier.export(folder, formats="engine", force=True)
         (file,) = Path(folder).glob("*.retvec")
         # Two engines, so that neither has kept the words of the other.
-        reading, memory = (EngineMemory(library_path(), file, TEXTS) for _ in range(2))
-        chosen = texts[:TEXTS]
-        began = time.perf_counter()
-        for text in chosen:
-            reading.engine.probabilities([text]), reading.engine.embeddings([text])
-        read = time.perf_counter() - began
-        began = time.perf_counter()
-        codes = [memory.teach(text, f"label {place % 15}") for place, text in enumerate(chosen)]
-        taught = time.perf_counter() - began
-        kept = codes.count(0)
-        return {
-            "ms": (taught - read) / len(chosen) * 1e3,
-            "taught": kept,
-            "block_kb": memory.size / 1e3,
-            "file_kb": len(memory.save()) / 1e3,
-        }
+        reading, taught = (NativeEngine(read_artifact(file)) for _ in range(2))
+    library, handle = ctypes.CDLL(str(library_path())), taught._engine
+    library.rvl_memory_size.restype = library.rvl_memory_save.restype = ctypes.c_size_t
+    size = library.rvl_memory_size(handle, TEXTS)
+    block = ctypes.create_string_buffer(size)
+    library.rvl_memory_open(handle, block, ctypes.c_size_t(size))
+    chosen, codes, began = [text.encode() for text in texts[:TEXTS]], [], time.perf_counter()
+    for text in texts[:TEXTS]:
+        reading.probabilities([text]), reading.embeddings([text])
+    read, began = time.perf_counter() - began, time.perf_counter()
+    for place, text in enumerate(chosen):
+        codes.append(library.rvl_teach_utf8(handle, text, ctypes.c_size_t(len(text)), b"label %d" % (place % 15)))
+    return {
+        "ms": (time.perf_counter() - began - read) / len(chosen) * 1e3,
+        "taught": codes.count(0),
+        "block_kb": size / 1e3,
+        "file_kb": library.rvl_memory_save(handle, None, ctypes.c_size_t(0)) / 1e3,
+    }
 
 
 def table(rows: list[Row]) -> str:

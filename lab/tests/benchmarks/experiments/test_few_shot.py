@@ -107,7 +107,7 @@ def test_the_command_goes_on_where_it_was(data: Path, trained: list[tuple[str, i
 
 def test_an_answer_of_no_label_counts_as_the_unknown_label(tmp_path: Path) -> None:
     """The golden file rejects some texts; it has no unknown label of its own, so one is put in place of `alarm`."""
-    classifier = rl.load("golden/rejecting.retvec")
+    classifier = rl.load(common.ROOT / "golden/rejecting.retvec")
     assert answers(classifier) is None, "without an unknown label, the most probable label counts"
     texts = ["wkae me up at six", "is it going to rain", "?!"]
     assert [found.label for (found,) in classifier.predict(texts, 1)][::2] == ["alarm", None]

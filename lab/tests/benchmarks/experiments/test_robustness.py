@@ -58,7 +58,7 @@ def test_a_file_is_measured_alone(tmp_path: Path, capsys: pytest.CaptureFixture[
     folder = tmp_path / "sms_spam"
     folder.mkdir()
     (folder / "test.csv").write_text("text,label\nyour code is 4711,chat\nwin a prize,spam\nsee you,chat\n")
-    file = "golden/rejecting.retvec"
+    file = str(common.ROOT / "golden/rejecting.retvec")
     robustness.main(["--data", str(tmp_path), "--set", "SMS spam", "--file", file, "--texts", "2"])
     out = capsys.readouterr().out
     assert out.startswith("SMS spam, 2 texts, ")

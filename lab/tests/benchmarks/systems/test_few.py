@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import retvec_lite as rl
+from benchmarks import common
 from benchmarks.systems import few, recipe
 from benchmarks.systems.few import SYSTEMS, system_of
 from benchmarks.systems.names import (
@@ -78,7 +79,7 @@ def test_a_mistyped_copy_of_each_text_is_learned_as_well(monkeypatch: pytest.Mon
 
 def test_ours_answers_every_text_as_predict_does_without_rejecting(monkeypatch: pytest.MonkeyPatch) -> None:
     asked_for: list[dict[str, Any]] = []
-    golden = rl.load("golden/rejecting.retvec")
+    golden = rl.load(common.ROOT / "golden/rejecting.retvec")
 
     def train(texts: list[str], labels: list[str], **options: Any) -> rl.Classifier:
         assert (texts, labels) == (TEXTS, LABELS)

@@ -24,7 +24,7 @@ internal fun explain(text: String, readLimit: Int, maxChars: Int, label: Int?, c
         val end = parts.last().second
         return parts to Span(start, end, whole - log(classify(leaveOut(read, start, end, length > maxChars))))
     }
-    val parts = findParts(read)
+    val parts = TextReader.parts(read)
     val most = ANSWERED / maxOf(length, 1)
     val found = divide(parts, if (parts.size <= most) parts.size else maxOf(1, most / SPLIT)).map(::weighed).toMutableList()
     var answers = found.size
@@ -45,13 +45,6 @@ private fun divide(parts: List<Part>, count: Int): List<List<Part>> {
     return List(groups) { parts.subList(it * parts.size / groups, (it + 1) * parts.size / groups) }
 }
 
-/** Returns where the parts of a text that are left out one by one start and end: its words, or pieces of them. */
-internal fun findParts(text: String): List<Pair<Int, Int>> {
-    val runs = findRuns(text)
-    val whole = runs.flatMap { if (it.script == Script.SPACED) it.cut(Int.MAX_VALUE) else it.cut(it.script.length) }
-    return if (whole.size > FEW) whole else runs.flatMap { it.cut(it.script.length) }
-}
-
 /**
  * Returns a text without a part. A blank stands in its place, so that its neighbours do not become one word; in a text that is
  * read in windows as many blanks as it had characters, so that other windows shift less.
@@ -59,56 +52,5 @@ internal fun findParts(text: String): List<Pair<Int, Int>> {
 internal fun leaveOut(text: String, start: Int, end: Int, inWindows: Boolean = false): String = if (inWindows) {
     text.substring(0, start) + " ".repeat(text.codePointCount(start, end)) + text.substring(end)
 } else {
-    text.substring(0, start).trimEnd { isSeparator(it.code) } + " " + text.substring(end).trimStart { isSeparator(it.code) }
+    text.substring(0, start).trimEnd { TextReader.isSeparator(it.code) } + " " + text.substring(end).trimStart { TextReader.isSeparator(it.code) }
 }
-
-/** How a run of characters is cut: into parts of [length] characters at most. */
-private enum class Script(val length: Int) { SPACED(3), HAN(1), KANA(2), SEA(3), JOINING(3), SEPARATOR(0) }
-
-/** An unbroken run of one script: where its characters start, and where the last one ends. */
-private class Run(val script: Script, val edges: List<Int>) {
-    /** Cuts the run into parts of similar length, of [most] characters at most. */
-    fun cut(most: Int): List<Pair<Int, Int>> {
-        val length = edges.size - 1
-        val count = (length - 1) / most + 1
-        return List(count) { edges[it * length / count] to edges[(it + 1) * length / count] }
-    }
-}
-
-private fun findRuns(text: String): List<Run> {
-    val runs = mutableListOf<Run>()
-    var script = Script.JOINING
-    var starts = mutableListOf<Int>()
-    var at = 0
-    while (at <= text.length) {
-        val point = if (at < text.length) text.codePointAt(at) else 0
-        val found = scriptOf(point)
-        var joins = found == Script.JOINING || script == Script.JOINING
-        if (starts.isNotEmpty() && (found == Script.SEPARATOR || (found != script && !joins))) {
-            runs += Run(if (script == Script.JOINING) Script.SPACED else script, starts + at)
-            script = Script.JOINING
-            starts = mutableListOf()
-            joins = false
-        }
-        if (found != Script.SEPARATOR) {
-            // A mark belongs to the character before it; at the start of a word, to the one behind it.
-            if (starts.isEmpty() || !joins) starts += at
-            if (found != Script.JOINING) script = found
-        }
-        at += Character.charCount(point)
-    }
-    return runs
-}
-
-private fun scriptOf(point: Int): Script = when {
-    isSeparator(point) -> Script.SEPARATOR
-    point < 0x80 -> Script.SPACED
-    kindsOf(point) and (MARK or IGNORED) != 0 -> Script.JOINING
-    kindsOf(point) and HAN != 0 -> Script.HAN
-    kindsOf(point) and KANA != 0 -> Script.KANA
-    kindsOf(point) and SEA != 0 -> Script.SEA
-    else -> Script.SPACED
-}
-
-/** Words of a text that are cut, because whole words would say little. */
-private const val FEW = 2

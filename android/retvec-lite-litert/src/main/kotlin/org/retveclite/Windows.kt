@@ -10,10 +10,11 @@ import kotlin.math.sqrt
  * Call [read], then [next] until it returns false. Nothing is allocated but for the longest text so far.
  */
 internal class Windows(private val maxChars: Int) {
+    private val reader = TextReader(maxChars)
+
     /** How many code points of a text are read at most. */
-    val limit: Int = maxOf(MOST_DECOMPOSED * maxChars, minOf(32 * maxChars, 16_384))
-    private val condensed = Condensed(limit)
-    private var points = condensed.points
+    val limit: Int get() = reader.limit
+    private val points = IntArray(limit)
     private var at = 0
     private var end = 0
     private var isFirst = true
@@ -30,11 +31,9 @@ internal class Windows(private val maxChars: Int) {
     fun read(given: CharSequence) {
         at = 0
         isFirst = true
-        condensed.read(given)
-        points = condensed.points
-        end = condensed.count
+        end = reader.read(given, points)
         if (end <= maxChars) return
-        while (end > 0 && isSeparator(points[end - 1])) end--
+        while (end > 0 && TextReader.isSeparator(points[end - 1])) end--
         skip()
     }
 
@@ -76,7 +75,7 @@ internal class Windows(private val maxChars: Int) {
     }
 
     private fun skip() {
-        while (at < end && isSeparator(points[at])) at++
+        while (at < end && TextReader.isSeparator(points[at])) at++
     }
 
     private fun windowLength(left: Int): Int {
@@ -85,7 +84,7 @@ internal class Windows(private val maxChars: Int) {
         var found = 0
         for (turn in 0..maxChars - (maxChars + 1) / 2) {
             val long = if (length + turn <= maxChars) length + turn else maxChars - turn
-            if (!isSeparator(points[at + long])) continue
+            if (!TextReader.isSeparator(points[at + long])) continue
             if (isSentenceEnd(points[at + long - 1])) return long
             if (found == 0) found = long
         }
@@ -146,7 +145,3 @@ internal fun FloatArray.scale(): FloatArray {
     for (index in indices) this[index] = (this[index] / norm).toFloat()
     return this
 }
-
-/** A character that is one code point in composed form has at most so many in decomposed form. */
-private const val MOST_DECOMPOSED = 4
-

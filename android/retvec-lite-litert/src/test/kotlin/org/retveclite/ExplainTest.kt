@@ -22,7 +22,7 @@ class ExplainTest {
         for (case in List(cases.length()) { cases.getJSONArray(it) }) {
             val text = case.getString(0)
             val expected = case.getJSONArray(1).let { list -> List(list.length()) { list.getString(it) } }
-            assertEquals(text, expected, words(text, findParts(text)))
+            assertEquals(text, expected, words(text, TextReader.parts(text)))
         }
     }
 

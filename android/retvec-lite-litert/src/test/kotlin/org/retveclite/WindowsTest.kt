@@ -46,6 +46,14 @@ class WindowsTest {
     }
 
     @Test
+    fun halfAMillionCodePointsAreLookedAt() {
+        val nothing = "\u200b".repeat((1 shl 19) - 1)
+        assertEquals(listOf("a"), windows("${nothing}a\uD83D\uDE00", 20))
+        assertEquals(listOf("\uD83D\uDE00"), windows("$nothing\uD83D\uDE00a", 20))
+        assertEquals(listOf(""), windows("\u200b${nothing}a", 20))
+    }
+
+    @Test
     fun probabilitiesAreCombinedAsInPython() {
         for (case in each("combine", JSONArray::getJSONObject)) {
             val expected = case.getJSONArray("text").floats()

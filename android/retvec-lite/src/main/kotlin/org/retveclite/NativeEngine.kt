@@ -36,6 +36,10 @@ internal object NativeEngine {
     @JvmStatic external fun speaker(engine: Long): Int
     @JvmStatic external fun memorySave(engine: Long, out: Long, most: Long): Long
     @JvmStatic external fun memoryLoad(engine: Long, data: Long, size: Long): Int
+    @JvmStatic external fun readLimitOf(maxChars: Int): Int
+    @JvmStatic external fun condense(codes: Long, count: Int, maxChars: Int, result: Long): Int
+    @JvmStatic external fun parts(codes: Long, count: Int, result: Long): Int
+    @JvmStatic external fun isSeparator(code: Int): Boolean
 }
 
 /** Loads the library that the .jar holds for this machine; on Android and where it holds none, the one that the system finds. */
@@ -83,6 +87,9 @@ internal fun ByteBuffer.alignedOrCopy(): ByteBuffer {
 
 /** Reads UTF-8. */
 internal fun ByteBuffer.decode(): String = Charsets.UTF_8.decode(this).toString()
+
+/** How much of a text is given to the engine, which looks at 2^19 code points at most. */
+internal fun lengthOf(text: CharSequence): Int = minOf(text.length, 1 shl 20)
 
 /** Calls [take] with each code point of a text up to [end], and where it is; an unpaired surrogate is U+FFFD. */
 internal inline fun CharSequence.forEachPoint(end: Int, take: (point: Int, at: Int) -> Unit) {

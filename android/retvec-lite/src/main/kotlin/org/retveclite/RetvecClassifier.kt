@@ -166,9 +166,6 @@ class RetvecClassifier @Throws(RetvecError::class) constructor(model: ByteBuffer
         return given.position()
     }
 
-    /** How much of a text is given to the engine, which looks at 2^19 code points at most. */
-    private fun lengthOf(text: CharSequence) = minOf(text.length, 1 shl 20)
-
     private fun started(size: Int): ByteBuffer {
         NativeEngine.start()
         return direct(size)
