@@ -18,10 +18,10 @@ from retvec_lite.api import load
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig, Floats
-from retvec_lite.data.copies import find_copies
+from retvec_lite.data.copies import find_copies, telling
 from retvec_lite.data.labels import join_labels
 from retvec_lite.data.sources import refuse_input
-from retvec_lite.data.texts import texts_of
+from retvec_lite.data.texts import is_missing, texts_of
 from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing, require_writable, write_csv
@@ -74,7 +74,7 @@ def suggest(
     """Choose from unlabelled texts those that it pays most to label next, the most telling first.
 
     Without a classifier they cover the collection. With one, they are texts of which it is unsure, of many kinds. Empty texts are never
-    chosen, nor is more than one of several copies, see `data.copies`.
+    chosen, nor is more than one of several copies (see `data.copies`) with the same numbers and signs.
 
     Args:
         texts: unlabelled texts: a .txt (one text a line), .csv, .tsv, .jsonl, .json or .parquet file; in Python also a list of strings.
@@ -197,15 +197,16 @@ def middles(vectors: Floats, weights: Floats, count: int, seed: int) -> list[int
 
 
 def _different(texts: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Return the rows of the texts that say something, the first of several copies each, and none of which a copy is known."""
-    spoken = [row for row, text in enumerate(texts) if any(map(str.isalnum, text))]
-    groups = find_copies([*known, *(texts[row] for row in spoken)]).tolist()
-    seen = set(groups[: len(known)])
+    """Return the rows of the texts that are not empty, the first of several copies each, and none of which a copy is known."""
+    spoken = [row for row, text in enumerate(texts) if not is_missing(text)]
+    compared = [*known, *(texts[row] for row in spoken)]
+    keys = list(zip(find_copies(compared).tolist(), telling(compared), strict=True))
+    seen = set(keys[: len(known)])
     found = []
-    for row, group in zip(spoken, groups[len(known) :], strict=True):
-        if group not in seen:
+    for row, key in zip(spoken, keys[len(known) :], strict=True):
+        if key not in seen:
             found.append(row)
-        seen.add(group)
+        seen.add(key)
     return found
 
 

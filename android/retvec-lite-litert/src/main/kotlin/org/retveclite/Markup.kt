@@ -126,15 +126,32 @@ internal class Markup {
         if (size > MOST_EMPHASIS || points[at] == '~'.code && size != 2) return 0
         val next = peek(end)
         if (at == 0 || isSeparator(points[at - 1]) || isOneOf("([{\"'", points[at - 1])) {
-            if (next == NOTHING || isGap(next) || isTakenBack(end)) return 0
+            if (next == NOTHING || isGap(next) || isTakenBack(end) || !closes(end, points[at], size)) return 0
             opened[sign] = size
             return shows(NOTHING, size)
         }
-        if (isOneOf(EMPHASIS, points[at - 1])) return 0
-        if (next != NOTHING && !isSeparator(next) && !isOneOf(".,;:!?)]}\"'", next)) return 0
+        if (!mayClose(at, end)) return 0
         val isSame = opened[sign] == size
         opened[sign] = 0
         return if (isSame) shows(NOTHING, size) else 0
+    }
+
+    /** Whether an emphasis may close that stands here. */
+    private fun mayClose(at: Int, end: Int): Boolean {
+        val next = peek(end)
+        return !isSeparator(points[at - 1]) && !isOneOf("([{\"'$EMPHASIS", points[at - 1]) &&
+            (next == NOTHING || isSeparator(next) || isOneOf(".,;:!?)]}\"'", next))
+    }
+
+    /** Whether what opens with so many signs closes further on. */
+    private fun closes(start: Int, sign: Int, size: Int): Boolean {
+        var at = start
+        while (at < length && at <= start + MOST_PEEKED) {
+            val end = behind(at) { it == sign }
+            if (end - at == size && mayClose(at, end)) return true
+            at = end + 1
+        }
+        return false
     }
 
     /** Whether there is a backspace in a word. */
