@@ -63,11 +63,34 @@ OTHERS = (
 )
 
 
-SIGNS = (":)", ":(", "*", "*****", "★★★★☆", "★☆☆☆☆", "$", "$$$$", "👍👍👎", "👎👎👍", "🇩🇪", "🇫🇷", "->", "<-", "۞", "(-)", "(+)")
+SIGNS = (
+    ":)",
+    ":(",
+    "*",
+    "*****",
+    "★★★★☆",
+    "★☆☆☆☆",
+    "$",
+    "$$$$",
+    "👍👍👎",
+    "👎👎👍",
+    "🇩🇪",
+    "🇫🇷",
+    "->",
+    "<-",
+    "۞",
+    "(-)",
+    "(+)",
+)
 
 
 def test_texts_with_other_signs_are_no_duplicates(api_folder: ApiFolder) -> None:
-    for front, behind in (("", ""), ("coffee", ""), ("how do i change my address ", ""), ("", " what does the blue light mean")):
+    for front, behind in (
+        ("", ""),
+        ("coffee", ""),
+        ("how do i change my address ", ""),
+        ("", " what does the blue light mean"),
+    ):
         texts = [f"{front}{sign}{behind}" for sign in SIGNS]
         found = rl.duplicates(api_folder.classifier, [*texts, *(text.upper() for text in texts)])
         assert [group.rows for group in found] == [(row, row + len(SIGNS)) for row in range(len(SIGNS))]

@@ -69,7 +69,18 @@ def test_suggestions_cover_the_collection_and_repeat_nothing() -> None:
 
 
 def test_numbers_and_signs_make_another_text() -> None:
-    texts = ["coffee *", "coffee *****", ":)", ":(", "👍", "👎", "I paid 100 euros here", "I paid 1000 euros here", "कहाँ है", "كم؟"]
+    texts = [
+        "coffee *",
+        "coffee *****",
+        ":)",
+        ":(",
+        "👍",
+        "👎",
+        "I paid 100 euros here",
+        "I paid 1000 euros here",
+        "कहाँ है",
+        "كم؟",
+    ]
     copies = ["Coffee  *", "COFFEE *****", ":) ", "👎", "i paid 1000 EUROS here!", "कहाँ है?", "كم"]
     for order in ([*texts, *copies], [*texts[::-1], *copies]):
         assert sorted(each.text for each in rl.suggest(order, count=len(texts))) == sorted(texts)

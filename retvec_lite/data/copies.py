@@ -53,9 +53,7 @@ _CHUNK: Final = 1_000_000
 
 _DIGITS: Final = re.compile(r"\d+")
 _LETTER: Final = rf"\w{class_of((*MARKS, *IGNORED))}"
-_ENDS: Final = re.compile(
-    rf"(?<=[{_LETTER}])[.,;!?'\"’”…،؛؟۔।॥။።՞։、。]+(?=\s|$)|(?<!\S)['\"‘’“”]+(?=[{_LETTER}])"
-)
+_ENDS: Final = re.compile(rf"(?<=[{_LETTER}])[.,;!?'\"’”…،؛؟۔।॥။።՞։、。]+(?=\s|$)|(?<!\S)['\"‘’“”]+(?=[{_LETTER}])")
 """What ends a word, and quotes around it."""
 _TELLING: Final = re.compile(
     rf"\S*\d\S*|[^\s{_LETTER}]{{2,}}|(?<![{_LETTER}])[^\s{_LETTER}]|[^\s{_LETTER}](?![{_LETTER}])"

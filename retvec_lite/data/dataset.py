@@ -17,7 +17,14 @@ from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
-from retvec_lite.data.sources import check_documents, data_files, given_files, label_in_name, names_of_files
+from retvec_lite.data.sources import (
+    check_documents,
+    data_files,
+    given_files,
+    label_in_name,
+    names_of_files,
+    unread_files,
+)
 from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
@@ -247,7 +254,9 @@ def read_dataset(
     has_column, skipped = labels_from == "column", Skipped(skip_bad_rows)
     suffixes = LABELLED if has_column else (*LABELLED, TEXT_SUFFIX)
     parts, before = [], 0
-    for file in data_files(given, suffixes, "a labelled file"):
+    files = data_files(given, suffixes, "a labelled file")
+    skipped.notes += unread_files(given, files)
+    for file in files:
         label = None if has_column else label_in_name(file, labels_from)
         columns = (text_column, label_column if label is None else label)
         required, is_text = columns[: 1 + has_column], labels_from == "folder"

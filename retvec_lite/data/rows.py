@@ -23,6 +23,8 @@ from retvec_lite.data.lines import (
     marked,
     open_lines,
     problem_in,
+    refuse_packed,
+    row_object,
     too_long,
     unpacked,
     unreadable,
@@ -38,7 +40,12 @@ LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 
 _OPTIONS: Final = ("--text-column (text_column)", "--label-column (label_column)")
 
-_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
+_HINTS: Final = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), " Save the sheet as CSV UTF-8."),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), " Unpack it first."),
+    TEXT_SUFFIX: FASTTEXT,
+}
+"""Suffix of a file that is not read -> what to do."""
 
 _CANDIDATES: Final = (",", ";", "\t", "|")
 """Delimiters that are recognized."""
@@ -81,7 +88,7 @@ def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
     """Refuse a file of another format with RetvecLiteError; `what` is said like "an input file"."""
     suffix, codec = format_of(file)
     if suffix not in suffixes or (codec and suffix in PARQUET):
-        hint = " Save the sheet as CSV UTF-8." if suffix in _SHEETS else FASTTEXT if suffix == TEXT_SUFFIX else ""
+        hint = _HINTS.get(suffix, "")
         folder = "it is a folder, and " if file.is_dir() else ""
         raise RetvecLiteError(f"Cannot read {file}: {folder}the name of {what} ends in {endings(suffixes)}.{hint}")
 
@@ -169,6 +176,7 @@ class Rows:
                 return
             # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
             stream = self._opened.enter_context(unpacked(self._file, codec))
+            refuse_packed(path, stream.peek(4))
             self._text = self._opened.enter_context(open_lines(stream, "" if self._suffix in DELIMITERS else "\n"))
             self._lines = marked(self._text, path)
             if self._suffix in DELIMITERS:
@@ -321,13 +329,15 @@ class Rows:
             raise self.bad(line, problem, SystematicError)
         problem = f"not a JSON object with the field {self._required[0]!r}: {source[:40].rstrip()!r}"
         try:
-            fields = json.loads(source, parse_constant=lambda name: None if name == "NaN" else float(name))
+            fields, twice = row_object(source)
         except (ValueError, RecursionError) as error:
             if isinstance(error, json.JSONDecodeError) and error.pos >= len(source.rstrip()) > source.find("{") >= 0:
                 raise self.bad(line, f"the object does not end on its line. {ONE_A_ROW}", SystematicError) from error
             raise self.bad(line, f"{problem} ({error}){cells_hint([source])}") from error
         if not isinstance(fields, dict):
             raise self.bad(line, problem)
+        if found := twice.intersection(self._required):
+            raise self.bad(line, f"the field {min(found)!r} stands twice")
         if hint := json_hint(fields, self._required[0]):
             raise self.bad(line, hint, SystematicError)
         for column, option in zip(self._required, self._options, strict=False):
@@ -341,7 +351,9 @@ class Rows:
     def _check_text(self, line: int, fields: dict[str, Any]) -> None:
         text = fields[self._required[0]]
         if not isinstance(text, str | None):
-            raise self.bad(line, f"{self._required[0]!r} must be a string, not {json.dumps(text, default=repr)[:40]}")
+            value = json.dumps(text, default=repr)[:40]
+            hint = f'. If it is a text, write it in quotes: "{value}"' if isinstance(text, int | float) else ""
+            raise self.bad(line, f"{self._required[0]!r} must be a string, not {value}{hint}")
 
     def _open_parquet(self) -> None:
         from pyarrow.parquet import ParquetFile

@@ -15,6 +15,9 @@ _CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage", ".onn
 _ADDRESS: Final = re.compile(r"\w[\w+.-]+:/+", re.ASCII)
 """How an address begins; one letter before the colon is a disk of Windows."""
 
+_ABOUT: Final = ("readme", "license", "licence")
+"""Names of texts in a folder that are about its files."""
+
 _FEW: Final = 5
 """Text files of a label that look like documents; fewer may have a text a line."""
 
@@ -108,8 +111,30 @@ def label_in_name(file: Path, kind: str) -> str:
     return Path(file.stem).stem if format_of(file)[1] else file.stem
 
 
+def unread_files(inputs: Iterable[str | os.PathLike[str]], files: Iterable[Path]) -> list[str]:
+    """Return a sentence for each given folder in which files lie that are not read; hidden ones are not counted.
+
+    Args:
+        inputs: paths, patterns and folders.
+        files: those that are read.
+    """
+    known, found = set(files), []
+    for folder in filter(Path.is_dir, map(Path, inputs)):
+        others = [
+            path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not _is_hidden(path, folder) and path not in known
+        ]
+        if others:
+            several = (
+                f"{len(others):,} files of {folder} are not read, such as" if others[1:] else "One file is not read:"
+            )
+            found.append(f"{several} {others[0]}.")
+    return found
+
+
 def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
-    """Return what to say where few text files may hold a text a line, and were read as one each.
+    """Return what to say where text files lie beside folders of others, or where few may hold a text a line, and were read as one each.
 
     Args:
         texts: those of each file.
@@ -119,6 +144,9 @@ def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
     """
     found = {file: text for file, rows in texts.items() for text in rows if format_of(file)[0] == TEXT_SUFFIX}
     folders = {file.parent for file in found}
+    above = {folder.parent for folder in folders}
+    if beside := [file for file in found if file.parent in above]:
+        return [f"{beside[0]} lies beside the folders of other labels, so its label is {beside[0].parent.name!r}."]
     if len(found) >= _FEW * len(folders) or not all("\n" in text for text in found.values()):
         return []
     lines = (
@@ -144,6 +172,10 @@ def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:
 
 
 def _is_data(path: Path, folder: Path, suffixes: Sequence[str]) -> bool:
+    is_about = path.suffix == TEXT_SUFFIX and path.stem.lower() in _ABOUT
+    return not _is_hidden(path, folder) and format_of(path)[0] in suffixes and not is_about
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
     # Spark and others leave _SUCCESS, _temporary and .crc files beside their parts.
-    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
-    return not hidden and format_of(path)[0] in suffixes
+    return any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
