@@ -127,7 +127,9 @@ def unread_files(inputs: Iterable[str | os.PathLike[str]], files: Iterable[Path]
         ]
         if others:
             several = (
-                f"{len(others):,} files of {folder} are not read, such as" if others[1:] else "One file is not read:"
+                f"{len(others):,} files of {folder} are not read, such as"
+                if others[1:]
+                else f"One file of {folder} is not read:"
             )
             found.append(f"{several} {others[0]}.")
     return found

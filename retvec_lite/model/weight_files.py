@@ -264,8 +264,10 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         _check_model(file, model)
     except RetvecLiteError as error:
         # Its checksum is right, so nothing is damaged.
-        why = str(error).removeprefix(f"{file}: ").removesuffix(".")
-        raise RetvecLiteError(f"{file} was made by another version of retvec-lite: train it again ({why}).") from error
+        place = "" if str(error).startswith(str(file)) else f"{file}: "
+        raise RetvecLiteError(
+            f"{place}{error} It was made by another version of retvec-lite: train it again."
+        ) from error
     return model
 
 

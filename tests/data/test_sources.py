@@ -60,8 +60,13 @@ def test_messages_name_the_file_of_a_row_and_count_over_all(folder: Path) -> Non
         read_dataset("data")
     found = read_dataset("data", skip_bad_rows=True)
     assert found.texts == ("hi", "where?", "hello")
-    empty, header, bad = found.left_out
-    assert empty == "2 empty rows skipped." and "data/a.csv, line 4." in header and "data/b.tsv, line 2" in bad
+    unread, empty, header, bad = found.left_out
+    assert (
+        unread == "One file of data is not read: data/notes.md."
+        and empty == "2 empty rows skipped."
+        and "data/a.csv, line 4." in header
+        and "data/b.tsv, line 2" in bad
+    )
 
 
 @pytest.mark.parametrize(
