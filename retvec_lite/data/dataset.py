@@ -17,14 +17,7 @@ from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
-from retvec_lite.data.sources import (
-    check_documents,
-    data_files,
-    given_files,
-    label_in_name,
-    names_of_files,
-    unread_files,
-)
+from retvec_lite.data.sources import check_files, data_files, given_files, label_in_name, names_of_files
 from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
@@ -254,9 +247,7 @@ def read_dataset(
     has_column, skipped = labels_from == "column", Skipped(skip_bad_rows)
     suffixes = LABELLED if has_column else (*LABELLED, TEXT_SUFFIX)
     parts, before = [], 0
-    files = data_files(given, suffixes, "a labelled file")
-    skipped.notes += unread_files(given, files)
-    for file in files:
+    for file in data_files(given, suffixes, "a labelled file"):
         label = None if has_column else label_in_name(file, labels_from)
         columns = (text_column, label_column if label is None else label)
         required, is_text = columns[: 1 + has_column], labels_from == "folder"
@@ -269,8 +260,8 @@ def read_dataset(
                 found.append(_Row(number, place, text, last))
         before += len(found)
         parts.append((_Origin(file, columns, rows.unit), found))
-    if labels_from == "folder":
-        skipped.notes += check_documents({origin.path: [row.text for row in rows] for origin, rows in parts})
+    texts = {origin.path: [row.text for row in rows] for origin, rows in parts}
+    skipped.notes += check_files(given, texts, labels_from == "folder")
     others = f" and {len(given) - 1} more" if len(given) > 1 else ""
     return _checked(Path(f"{os.fspath(given[0])}{others}"), parts, bool(multi_label), skipped)
 

@@ -63,23 +63,22 @@ codecs.register_error("retvec-lite-mark", _mark)
 
 
 def unpacked(file: BinaryIO, codec: str | None) -> Any:
-    """Return a stream of what a file holds; `codec` is one of the values of `COMPRESSION`."""
-    if codec == "gzip":
-        return gzip.GzipFile(fileobj=file)
-    if codec == "bz2":
-        return bz2.BZ2File(file)
-    if codec is None:
-        return file
-    import pyarrow
+    """Return a stream of what a file holds; `codec` is one of the values of `COMPRESSION`.
 
-    return io.BufferedReader(pyarrow.CompressedInputStream(file, codec))
+    Raises RetvecLiteError for what begins like a file of another kind, whatever its name says.
+    """
+    stream: Any = file
+    if codec in ("gzip", "bz2"):
+        stream = gzip.GzipFile(fileobj=file) if codec == "gzip" else bz2.BZ2File(file)
+    elif codec:
+        import pyarrow
 
-
-def refuse_packed(path: object, head: bytes) -> None:
-    """Raise RetvecLiteError for a file that begins like one of another kind, whatever its name says."""
+        stream = io.BufferedReader(pyarrow.CompressedInputStream(file, codec))
+    head = stream.peek(4)
     for begins, what in _PACKED.items():
         if head.startswith(begins):
-            raise RetvecLiteError(f"{path} is {what}.")
+            raise RetvecLiteError(f"{file.name} is {what}.")
+    return stream
 
 
 def open_lines(stream: Any, newline: Literal["", "\n"] = "\n") -> io.TextIOWrapper:
@@ -254,6 +253,13 @@ ONE_A_ROW: Final = (
 
 FASTTEXT: Final = " Of fastText's lines, such as '__label__x some text', make a .tsv: the header label<TAB>text, then x<TAB>some text."
 
+UNREAD: Final = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), " Save the sheet as CSV UTF-8."),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), " Unpack it first."),
+    ".txt": FASTTEXT,
+}
+"""Suffix of a file that is not read -> what to do."""
+
 _END: Final = "\x1a"
 
 
@@ -275,6 +281,13 @@ def cells_hint(record: Sequence[str]) -> str:
     if any(cell.startswith("'") for cell in record):
         return '. Cells in single quotes are no quoted cells: quote them with " (in Python: csv.reader(..., quotechar="\'") reads them)'
     return ""
+
+
+def no_text(value: object) -> str:
+    """Return what is wrong with a value of JSON or Parquet where a text belongs."""
+    written = json.dumps(value, default=repr)[:40]
+    hint = f'. If it is a text, write it in quotes: "{written}"' if isinstance(value, int | float) else ""
+    return f"must be a string, not {written}{hint}"
 
 
 def row_object(source: str) -> tuple[Any, set[str]]:

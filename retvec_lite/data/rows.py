@@ -12,18 +12,18 @@ from typing import Any, Final, NamedTuple
 
 from retvec_lite.data.lines import (
     COMPRESSION,
-    FASTTEXT,
     LONGEST,
     ONE_A_ROW,
+    UNREAD,
     Skipped,
     array_items,
     cells_hint,
     delimiter_hint,
     json_hint,
     marked,
+    no_text,
     open_lines,
     problem_in,
-    refuse_packed,
     row_object,
     too_long,
     unpacked,
@@ -39,13 +39,6 @@ LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 """Suffixes of formats with columns."""
 
 _OPTIONS: Final = ("--text-column (text_column)", "--label-column (label_column)")
-
-_HINTS: Final = {
-    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), " Save the sheet as CSV UTF-8."),
-    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), " Unpack it first."),
-    TEXT_SUFFIX: FASTTEXT,
-}
-"""Suffix of a file that is not read -> what to do."""
 
 _CANDIDATES: Final = (",", ";", "\t", "|")
 """Delimiters that are recognized."""
@@ -88,7 +81,7 @@ def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
     """Refuse a file of another format with RetvecLiteError; `what` is said like "an input file"."""
     suffix, codec = format_of(file)
     if suffix not in suffixes or (codec and suffix in PARQUET):
-        hint = _HINTS.get(suffix, "")
+        hint = UNREAD.get(suffix, "")
         folder = "it is a folder, and " if file.is_dir() else ""
         raise RetvecLiteError(f"Cannot read {file}: {folder}the name of {what} ends in {endings(suffixes)}.{hint}")
 
@@ -176,7 +169,6 @@ class Rows:
                 return
             # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
             stream = self._opened.enter_context(unpacked(self._file, codec))
-            refuse_packed(path, stream.peek(4))
             self._text = self._opened.enter_context(open_lines(stream, "" if self._suffix in DELIMITERS else "\n"))
             self._lines = marked(self._text, path)
             if self._suffix in DELIMITERS:
@@ -336,8 +328,8 @@ class Rows:
             raise self.bad(line, f"{problem} ({error}){cells_hint([source])}") from error
         if not isinstance(fields, dict):
             raise self.bad(line, problem)
-        if found := twice.intersection(self._required):
-            raise self.bad(line, f"the field {min(found)!r} stands twice")
+        if again := twice.intersection(self._required):
+            raise self.bad(line, f"the field {min(again)!r} stands twice")
         if hint := json_hint(fields, self._required[0]):
             raise self.bad(line, hint, SystematicError)
         for column, option in zip(self._required, self._options, strict=False):
@@ -351,9 +343,7 @@ class Rows:
     def _check_text(self, line: int, fields: dict[str, Any]) -> None:
         text = fields[self._required[0]]
         if not isinstance(text, str | None):
-            value = json.dumps(text, default=repr)[:40]
-            hint = f'. If it is a text, write it in quotes: "{value}"' if isinstance(text, int | float) else ""
-            raise self.bad(line, f"{self._required[0]!r} must be a string, not {value}{hint}")
+            raise self.bad(line, f"{self._required[0]!r} {no_text(text)}")
 
     def _open_parquet(self) -> None:
         from pyarrow.parquet import ParquetFile

@@ -111,39 +111,30 @@ def label_in_name(file: Path, kind: str) -> str:
     return Path(file.stem).stem if format_of(file)[1] else file.stem
 
 
-def unread_files(inputs: Iterable[str | os.PathLike[str]], files: Iterable[Path]) -> list[str]:
-    """Return a sentence for each given folder in which files lie that are not read; hidden ones are not counted.
+def check_files(
+    inputs: Iterable[str | os.PathLike[str]], texts: Mapping[Path, Sequence[Any]], are_documents: bool
+) -> list[str]:
+    """Return what to say of the files that were read, and of those in given folders that were not; hidden ones are not counted.
 
     Args:
         inputs: paths, patterns and folders.
-        files: those that are read.
-    """
-    known, found = set(files), []
-    for folder in filter(Path.is_dir, map(Path, inputs)):
-        others = [
-            path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and not _is_hidden(path, folder) and path not in known
-        ]
-        if others:
-            several = (
-                f"{len(others):,} files of {folder} are not read, such as"
-                if others[1:]
-                else f"One file of {folder} is not read:"
-            )
-            found.append(f"{several} {others[0]}.")
-    return found
-
-
-def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
-    """Return what to say where text files lie beside folders of others, or where few may hold a text a line, and were read as one each.
-
-    Args:
-        texts: those of each file.
+        texts: those of each file that was read.
+        are_documents: a text file is one text, see `_check_documents`.
 
     Raises:
         RetvecLiteError: where each folder has one such file, which leaves one text a label.
     """
+    found = []
+    for folder in filter(Path.is_dir, map(Path, inputs)):
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
+        if others := [path for path in files if path not in texts]:
+            several = f"{len(others):,} files of {folder} are not read, such as"
+            found.append(f"{several if others[1:] else f'One file of {folder} is not read:'} {others[0]}.")
+    return found + (_check_documents(texts) if are_documents else [])
+
+
+def _check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
+    """Return what to say where text files lie beside folders of others, or where few may hold a text a line, and were read as one each."""
     found = {file: text for file, rows in texts.items() for text in rows if format_of(file)[0] == TEXT_SUFFIX}
     folders = {file.parent for file in found}
     above = {folder.parent for folder in folders}
