@@ -1,7 +1,7 @@
 /* What a person sees of a text (rules 0c to 0f): code points as they are read become a shorter text, of which windows are cut. */
 
 enum {
-  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 10, MOST_OF_GAP = 20, MOST_BLANKS = 3,
+  MOST_MARKS = 5, MOST_ALIKE = 2, MOST_SIGNS = 14, MOST_OF_GAP = 20, MOST_BLANKS = 3,
   LONGEST_SHORT = 4, LONGEST_CODE = 8, LONGEST_NUMBER = 16, /* words in which repeats mean something: any, of letters of codes, with a digit */
   LEAST_SPREAD = 4, LEAST_GAPS = 3, /* single letters, and gaps of one kind between them */
   LEAST_OWN = 3, /* letters that tell a script, on top of two for each that tells of another one, */

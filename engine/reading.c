@@ -148,25 +148,44 @@ static uint32_t long_number(given *rest) {
 
 static const char EMPHASIS[] = "*_`~";
 
+/* Whether an emphasis may close between two code points. */
+static int may_close(uint32_t before, uint32_t code) {
+  return !is_separator(before) && place_in("([{\"'*_`~", before) < 0 && (code == INVALID || is_separator(code) || place_in(".,;:!?)]}\"'", code) >= 0);
+}
+
+/* Whether what opens with so many signs closes further on. */
+static int closes(given rest, uint32_t sign, uint32_t count) {
+  uint32_t place, code, last = sign, before = sign, row = 0;
+  for (place = 0; place <= MOST_PEEKED + MOST_EMPHASIS; place++, last = code) {
+    code = after(&rest);
+    if (code == sign) {
+      if (!row++) before = place <= MOST_PEEKED ? last : sign;
+      continue;
+    }
+    if (row == count && may_close(before, code)) return 1;
+    if (code == INVALID) return 0;
+    row = 0;
+  }
+  return 0;
+}
+
 /* The signs of an emphasis that opens or closes; `open` has how many of each sign opened the last one. */
 static uint32_t emphasis(given *rest, uint32_t sign, uint32_t before, uint8_t *open) {
-  const int opens = is_separator(before) || place_in("([{\"'", before) >= 0;
   given ahead = *rest;
   uint32_t count = 1, code;
   uint8_t *last = open + place_in(EMPHASIS, sign);
-  if (!opens && place_in(EMPHASIS, before) >= 0) return INVALID;
   while ((code = after(&ahead)) == sign && count <= MOST_EMPHASIS) *rest = ahead, count++;
   if (sign == '~' ? count != 2 : count > MOST_EMPHASIS) return INVALID;
-  if (opens) {
+  if (is_separator(before) || place_in("([{\"'", before) >= 0) {
     given word = ahead;
     uint32_t peeked = 0, letter = code;
     for (; peeked < MOST_PEEKED && letter != INVALID && !is_separator(letter); peeked++, letter = after(&word))
       if (is_backspace(letter)) return INVALID;
-    if (code == INVALID || in_gap(code)) return INVALID;
+    if (code == INVALID || in_gap(code) || !closes(*rest, sign, count)) return INVALID;
     *last = (uint8_t)count;
     return UNSHOWN;
   }
-  if (code != INVALID && !is_separator(code) && place_in(".,;:!?)]}\"'", code) < 0) return INVALID;
+  if (!may_close(before, code)) return INVALID;
   if (*last != count) count = 0;
   *last = 0;
   return count ? UNSHOWN : INVALID;

@@ -25,8 +25,8 @@ MOST_MARKS: Final = 5
 """Combining marks that a letter keeps: no word of the languages in Tatoeba and the Declaration of Human Rights has more."""
 _MOST_COMPOSED: Final = 8
 """Combining marks in a row that are composed with their letter."""
-_MOST_SIGNS: Final = 10
-"""Signs in a row, as many as a rating of ten has; of more, the first is left."""
+_MOST_SIGNS: Final = 14
+"""Signs in a row, as many as a rating of ten has with brackets and what stands around them; of more, the first is left."""
 _MOST_OF_GAP: Final = 20
 """Signs between two letters or digits; of more, the first row is left."""
 _LONGEST_SHORT: Final = 4
@@ -84,6 +84,7 @@ _GAP: Final = _BLANKS + _SIGN
 _HEX: Final = "[0-9A-Fa-f]"
 _NEXT: Final = f"%[89ABab]{_HEX}"
 _EMPHASIS: Final = r"(?:\*{1,3}|_{1,3}|~~|`{1,3})"
+_CLOSES: Final = rf"(?<=[^{_BLANKS}(\[{{\"'*_~`])%s(?=[{_BLANKS}.,;:!?)\]}}\"']|\Z)"
 
 _MARKUP: Final = re.compile(
     "|".join(
@@ -94,9 +95,9 @@ _MARKUP: Final = re.compile(
             f"(?P<tag><[^<>]{{1,{_MOST_PEEKED}}}>)",
             f"(?P<entity>&(?:#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}}|[A-Za-z]{{2,6}});)",
             rf"(?P<link>\[(?=[^\[\]]{{1,{_MOST_PEEKED}}}\]\()|\]\([^{_BLANKS}()]{{1,{_MOST_PEEKED}}}\))",
-            rf"(?P<opens>(?<![^{_BLANKS}(\[{{\"']){_EMPHASIS}(?=[^{_GAP}])"
-            rf"(?![^{_BLANKS}{BACKSPACES}]{{0,{_MOST_PEEKED - 1}}}[{BACKSPACES}]))",
-            rf"(?P<closes>(?<=[^{_BLANKS}(\[{{\"'*_~`]){_EMPHASIS}(?=[{_BLANKS}.,;:!?)\]}}\"']|\Z))",
+            rf"(?P<opens>(?<![^{_BLANKS}(\[{{\"'])(?P<same>{_EMPHASIS})(?=[^{_GAP}])"
+            rf"(?![^{_BLANKS}{BACKSPACES}]{{0,{_MOST_PEEKED - 1}}}[{BACKSPACES}])(?=(?s:.){{1,{_MOST_PEEKED}}}?{_CLOSES % '(?P=same)'}))",
+            f"(?P<closes>{_CLOSES % _EMPHASIS})",
         )
     )
 )

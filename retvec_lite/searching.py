@@ -22,9 +22,9 @@ import numpy as np
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import Floats
-from retvec_lite.data.copies import Words, read_words
+from retvec_lite.data.copies import Words, has_sign, words_and_signs
 from retvec_lite.data.sources import refuse_input
-from retvec_lite.data.texts import texts_of
+from retvec_lite.data.texts import is_missing, texts_of
 from retvec_lite.equal_rows import distinct_rows, products
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable, write_csv
@@ -146,7 +146,8 @@ def duplicates(
 ) -> list[Duplicates]:
     """Find groups of near-duplicates: texts that say the same in nearly the same words, mistyped or not, in any order.
 
-    Numbers, case and punctuation make no difference. Texts that differ in a telling word, such as a noun, are no duplicates.
+    Numbers, case and what ends a sentence make no difference. Texts that differ in a telling word, such as a noun, are no duplicates, nor
+    are texts with other signs, such as :) and :( or two stars and five.
 
     Args:
         file: whose embeddings to compare: an exported .retvec, a .tflite exported with --embed, a trained folder, or what else `load` takes; in
@@ -196,8 +197,8 @@ def duplicates(
 def _groups(classifier: Classifier, texts: Sequence[str], threshold: float, progress: Progress) -> list[Duplicates]:
     """Return groups of texts; all of a group are near-duplicates of its first, so that no chain leads from one question to another."""
     rows: dict[Words, list[int]] = defaultdict(list)
-    for row, words in enumerate(read_words(texts)):
-        if any(map(str.isalnum, texts[row])):
+    for row, words in enumerate(words_and_signs(texts)):
+        if not is_missing(texts[row]):
             rows[words].append(row)
     written = list(rows)
     vectors = _embeddings(classifier, [texts[rows[words][0]] for words in written], progress)
@@ -226,12 +227,13 @@ class PairScore:
     """Scores pairs of texts, by their places: how surely they are near-duplicates, 1 at most.
 
     Args:
-        texts: the words of each, see `copies.read_words`.
+        texts: the words of each, see `copies.words_and_signs`. Where each of two has a sign that the other lacks, they are no duplicates.
         vectors: embeddings, float32 `[texts, dimension]`.
     """
 
     def __init__(self, texts: Sequence[Words], vectors: Floats) -> None:
         self._texts, self._vectors = [Counter(words) for words in texts], vectors
+        self._signs = [frozenset(filter(has_sign, words)) for words in texts]
         self._texts_with = Counter(word for words in self._texts for word in words)
         counts = np.array([self._texts_with[word] for word in self._texts_with])
         weights = 1 - np.log(counts + 0.5) / np.log(len(texts) + 1.5)
@@ -240,6 +242,8 @@ class PairScore:
 
     def __call__(self, one: int, other: int) -> float:
         """Return the score of two texts."""
+        if self._signs[one] - self._signs[other] and self._signs[other] - self._signs[one]:
+            return 0.0
         cosine = float(self._vectors[one] @ self._vectors[other])
         lacking, more = self._left(self._texts[one], self._texts[other])
         swap = max((min(pair) for pair in zip(lacking, more, strict=False)), default=0.0)

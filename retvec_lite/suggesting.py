@@ -74,7 +74,7 @@ def suggest(
     """Choose from unlabelled texts those that it pays most to label next, the most telling first.
 
     Without a classifier they cover the collection. With one, they are texts of which it is unsure, of many kinds. Empty texts are never
-    chosen, nor is more than one of several copies, see `data.copies`.
+    chosen, nor is more than one of several copies (see `data.copies`) with the same numbers and signs.
 
     Args:
         texts: unlabelled texts: a .txt (one text a line), .csv, .tsv, .jsonl, .json or .parquet file; in Python also a list of strings.

@@ -33,15 +33,20 @@ REAL = (
 CASES = {
     "padding behind": ("hi" + 1000 * ".", "hi."),
     "padding in front, with blanks": (500 * " !" + "hi", "! hi"),
-    "an emoticon behind signs": ("thanks" + 11 * "!" + " :-) 😀😀", "thanks! :-) 😀😀"),
+    "an emoticon behind signs": ("thanks" + 15 * "!" + " :-) 😀😀", "thanks! :-) 😀😀"),
     "sequences of a pair": ("hi " + 60 * ".-", "hi ."),
+    "a rating of ten in brackets": (
+        "(★★★★★★★★★☆) Rating:★★★★★☆☆☆☆☆! 'Score:(●●●●○○○○○○)' or [##########]",
+        "(★★★★★★★★★☆) Rating:★★★★★☆☆☆☆☆! 'Score:(●●●●○○○○○○)' or [##########]",
+    ),
+    "fourteen signs in a row": (7 * "★☆" + "a " + 7 * "★☆" + "★", 7 * "★☆" + "a ★"),
     "ten signs in a row, twenty in a gap": (
         "a!!!!!!!!!! ?????????? b... ?!?!?!?!",
         "a!!!!!!!!!! ?????????? b... ?!?!?!?!",
     ),
     "more signs in a gap": ("a!!! ?????????? ........b", "a!!! b"),
     "rows of a gap that is full": ("a.! " + 20 * "? " + "!? b", "a.! b"),
-    "a row that ends in a gap that is not": ("a!!!!!!!!!! ????? " + 11 * "." + " b", "a!!!!!!!!!! ????? . b"),
+    "a row that ends in a gap that is not": ("a!!!!!!!!!! ????? " + 15 * "." + " b", "a!!!!!!!!!! ????? . b"),
     "amounts": ("100 1000 10000, zip 10005, 1.000.000", "100 1000 10000, zip 10005, 1.000.000"),
     "digits of other scripts": ("١٠٠٠ १००० １０００ 二〇〇〇年 ①⓪⓪⓪ 10⁰⁰⁰", "١٠٠٠ १००० １０００ 二〇〇〇年 ①⓪⓪⓪ 10⁰⁰⁰"),
     "codes": ("AAA AAAA XXXL XVIII B000X 777X ООО ΑΑΑ LR03AAA", "AAA AAAA XXXL XVIII B000X 777X ООО ΑΑΑ LR03AAA"),
@@ -85,8 +90,11 @@ CASES = {
     "percent-encoding": ("caf%C3%A9%20100%", "café 100%"),
     "wrong percent-encoding": ("%C3%28 %ED%A0%80", "%C3( %ED%A0%80"),
     "escapes": ("\\u0066ree \\uD83D\\uDE00 \\uD83D", "free 😀 \\uD83D"),
-    "emphasis": ("**free** *mo*ney __now__, (`x1`)", "free mo*ney now, (x1)"),
+    "emphasis": ("**free** *mo*ney __now__, (`x1`)", "free *mo*ney now, (x1)"),
     "emphasis that was taken back": ("to *\b_\bwin_", "to win_"),
+    "emphasis that never closes": ("***Great ~~5 _x `y (**z *free **money*", "***Great ~~5 _x `y (**z free **money"),
+    "emphasis that closes late": ("*" + 128 * "xy" + "*", 128 * "xy"),
+    "emphasis that closes too late": ("*z" + 128 * "xy" + "*", "*z" + 128 * "xy" + "*"),
     "what is no emphasis": ("fr** 2 * 3 * 4 snake_case_name", "fr** 2 * 3 * 4 snake_case_name"),
     "links": ("[click](https://x.org/a) ![pic](y.png) [sic]", "click !pic [sic]"),
     "foreign marks": ("p\u0591a\u05b0y\u0e31p\u093fal", "paypal"),
@@ -142,7 +150,7 @@ def test_marks_and_signs_are_those_of_unicode() -> None:
 
 PIECES = st.sampled_from(
     [*" \t\n\u3000\0", *".-!*_~`/<>&%\\[]()#;=\"'", *"abeiEI0179éжक哈か한", *"\u0301\u0316\u05b0\u093f\u0e31\u200b\u00ad\ufe0f\U000e0041\ud800",
-    *"ААOОoоyуkкмtαa★☆$٣〇一ـ\u064e\u0654ا", "AAA", "ООО", "000", 9 * "X", 11 * "★", 16 * "x", "mузыкy", "<b>", "</b>", "<br>", *"\b\x7f\u202a\u202b\u202c\u202d\u202e\u202e\u2066\u2069", "&#8;", "🇫 🇷 🇪 🇪",  "<a href=x>", "<!--x-->", "&amp;", "&#102;", "&#x301;", "%20", "%C3%A9", "%F0%9F%98%80", "\\u0041",
+    *"ААOОoоyуkкмtαa★☆$٣〇一ـ\u064e\u0654ا", "AAA", "ООО", "000", 9 * "X", 15 * "★", 16 * "x", "mузыкy", "<b>", "</b>", "<br>", *"\b\x7f\u202a\u202b\u202c\u202d\u202e\u202e\u2066\u2069", "&#8;", "🇫 🇷 🇪 🇪",  "<a href=x>", "<!--x-->", "&amp;", "&#102;", "&#x301;", "%20", "%C3%A9", "%F0%9F%98%80", "\\u0041",
     "\\uD83D\\uDE00", "**", "__", "```", "](x)", "[y](", "😀", "🇩🇪", 17 * "3", 9 * "x", 30 * " ", 12 * ".", "a b c d ", "a.b.c.d"]
 )  # fmt: skip
 TEXTS = st.lists(PIECES | st.characters(), max_size=60).map("".join)

@@ -12,7 +12,7 @@ from command_line import Main, write_table
 
 import retvec_lite as rl
 from retvec_lite import searching
-from retvec_lite.data.copies import read_words
+from retvec_lite.data.copies import words_and_signs
 from retvec_lite.searching import PairScore, edits
 
 FILE = Path(__file__).parents[1] / "golden" / "rejecting.retvec"
@@ -63,6 +63,41 @@ OTHERS = (
 )
 
 
+SIGNS = (
+    ":)",
+    ":(",
+    "*",
+    "*****",
+    "★★★★☆",
+    "★☆☆☆☆",
+    "$",
+    "$$$$",
+    "👍👍👎",
+    "👎👎👍",
+    "🇩🇪",
+    "🇫🇷",
+    "->",
+    "<-",
+    "۞",
+    "(-)",
+    "(+)",
+)
+
+
+def test_texts_with_other_signs_are_no_duplicates(api_folder: ApiFolder) -> None:
+    for front, behind in (
+        ("", ""),
+        ("coffee", ""),
+        ("how do i change my address ", ""),
+        ("", " what does the blue light mean"),
+    ):
+        texts = [f"{front}{sign}{behind}" for sign in SIGNS]
+        found = rl.duplicates(api_folder.classifier, [*texts, *(text.upper() for text in texts)])
+        assert [group.rows for group in found] == [(row, row + len(SIGNS)) for row in range(len(SIGNS))]
+    (found,) = rl.duplicates(api_folder.classifier, ["how do i change my address", "how do i change my address :)"])
+    assert 0.5 < found.scores[1] < 1, "what only one has is like a greeting"
+
+
 def test_near_duplicates_and_what_differs_in_a_noun(api_folder: ApiFolder) -> None:
     firsts, seconds = zip(*GROUPS.values(), strict=True)
     texts = [*firsts, "", *OTHERS, "?!", *seconds, ""]
@@ -87,8 +122,8 @@ def test_every_member_is_a_duplicate_of_the_first_and_none_is_left_out(api_folde
     found = rl.duplicates(classifier, texts, threshold=0.6)
     rows = [row for group in found for row in group.rows]
     assert len(rows) == len(set(rows)) > 40
-    words = list(dict.fromkeys(read_words(texts)))
-    place = {text: words.index(key) for text, key in zip(texts, read_words(texts), strict=True)}
+    words = list(dict.fromkeys(words_and_signs(texts)))
+    place = {text: words.index(key) for text, key in zip(texts, words_and_signs(texts), strict=True)}
     firsts = {}
     for text in texts:
         firsts.setdefault(place[text], text)

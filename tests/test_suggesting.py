@@ -59,13 +59,34 @@ def test_suggestions_cover_the_collection_and_repeat_nothing() -> None:
     texts = [
         text for copy in range(6) for topic in TOPICS for text in (topic, f"{topic}!" if copy % 2 else topic.upper())
     ]
-    texts += ["", "  ", "?!", "hi " + TOPICS[0]]
+    texts += ["", "  ", "hi " + TOPICS[0]]
     found = rl.suggest(texts, count=4)
     assert sorted(each.row for each in found) == [0, 2, 4, 6]
     assert all(each.text == texts[each.row] and each.suggestion == "" for each in found)
     assert found == rl.suggest(tuple(texts), count=4), "it is the same every time"
     known = ["Where is my parcel, now?", "play some quiet jazz musik"]
     assert {each.text for each in rl.suggest(texts, count=2, labelled=known)} == {TOPICS[0], TOPICS[3]}
+
+
+def test_numbers_and_signs_make_another_text() -> None:
+    texts = [
+        "coffee *",
+        "coffee *****",
+        ":)",
+        ":(",
+        "👍",
+        "👎",
+        "I paid 100 euros here",
+        "I paid 1000 euros here",
+        "कहाँ है",
+        "كم؟",
+    ]
+    copies = ["Coffee  *", "COFFEE *****", ":) ", "👎", "i paid 1000 EUROS here!", "कहाँ है?", "كم"]
+    for order in ([*texts, *copies], [*texts[::-1], *copies]):
+        assert sorted(each.text for each in rl.suggest(order, count=len(texts))) == sorted(texts)
+        with pytest.raises(rl.RetvecLiteError, match="There are 10 different texts"):
+            rl.suggest(order, count=len(texts) + 1)
+    assert {each.text for each in rl.suggest(texts, count=3, labelled=copies)} == {":(", "👍", texts[6]}
 
 
 def test_a_classifier_leads_to_what_it_does_not_know(api_folder: ApiFolder) -> None:
@@ -149,7 +170,7 @@ def test_the_page_quotes_texts_and_runs_nothing_else(tmp_path: Path, api_folder:
 )
 def test_bad_input_gets_one_sentence(main: Main, tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     pool = write_table(tmp_path / "pool.csv", [(text, "") for text in TOPICS])
-    empty = write_table(tmp_path / "empty.csv", [("?!", ""), (" ", "x")])
+    empty = write_table(tmp_path / "empty.csv", [("\u3000", ""), (" ", "x")])
     before = Path(pool).read_bytes()
     code, printed, error = main("suggest", *(part.format(pool=pool, empty=empty) for part in arguments))
     assert code == 2 and not printed and sentence in error and "Traceback" not in error

@@ -146,7 +146,7 @@ _CONDENSED_TEXTS: Final[Mapping[str, str]] = {
     "emphasis": '**bold** *its* __all__ _be_ ~~so~~ `cd` ```do``` f*ck fr** 12*34 (*xy*). **ab* *cd** "_qu_" ***all*** ****no**** *open **by *it',
     "links": "[text](https://x.org/a_b) ![alt](y.png) [sic] [a](b c) [a](b(c)) a](b) [x[y](z)",
     "long numbers, repeats, Latin letters in Cyrillic words": "1234567890123456 12345678901234567 1234567890123456٣ 1000 二〇〇〇 AAA xxxiii aaab1 ООО ★★☆ ☆☆ $$$$ "
-    "sooooo NOOOOOOOOO x!!!!!!!!!!! mузыкy нa kyпить",
+    "sooooo NOOOOOOOOO x!!!!!!!!!!!!!!! mузыкy нa kyпить",
     "marks of other scripts": "p\u0591a\u05b0y\u0e31p\u0e34a\u093fl क\u0e31ा \u093f ת\u05b0\u064b x\u200d\u05b0 か\u3099 ༀ\u0f71\u0f72 1\u0e31 مُا\u064e\u0654ـ",
     "many marks": "e"
     + 20 * "\u0301"

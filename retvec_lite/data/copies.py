@@ -14,6 +14,7 @@ Pairs to compare are found by MinHash (Broder 1997, https://doi.org/10.1109/SEQU
 grows with the number of texts and not with its square.
 """
 
+import itertools
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -23,6 +24,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from retvec_lite.data.texts import is_missing
+from retvec_lite.kinds import MARKS, class_of
+from retvec_lite.normal_form import IGNORED
 
 Groups = npt.NDArray[np.int64]
 """The number of each text's group, int64 `[texts]`; groups are counted from 0 by their first text."""
@@ -48,8 +53,14 @@ _CHUNK: Final = 1_000_000
 """Trigrams that are hashed at a time."""
 
 _DIGITS: Final = re.compile(r"\d+")
-_ENDS: Final = re.compile(r"(?<=\w)[.,;!?'\"’”…]+(?=\s|$)|(?<!\S)['\"‘’“”]+(?=\w)")
+_LETTER: Final = rf"\w{class_of((*MARKS, *IGNORED))}"
+_ENDS: Final = re.compile(rf"(?<=[{_LETTER}])[.,;!?'\"’”…،؛؟۔।॥။።՞։、。]+(?=\s|$)|(?<!\S)['\"‘’“”]+(?=[{_LETTER}])")
 """What ends a word, and quotes around it."""
+_TELLING: Final = re.compile(
+    rf"\S*\d\S*|[^\s{_LETTER}]{{2,}}|(?<![{_LETTER}])[^\s{_LETTER}]|[^\s{_LETTER}](?![{_LETTER}])"
+)
+"""Words with a number, and signs but for single ones inside of words, as in *can't*."""
+_SIGN: Final = re.compile(rf"[^\s{_LETTER}]")
 _UNSPACED: Final = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -125,9 +136,9 @@ def alike_but_for_labels(texts: Sequence[str], labels: Sequence[str], groups: Gr
     for places in places_of_copies(groups):
         parts = defaultdict[Words, list[int]](list)
         several = len({labels[place] for place in places}) > 1
-        told = _telling([texts[place] for place in places]) if several else [()] * len(places)
-        for place, telling in zip(places, told, strict=True):
-            parts[telling].append(place)
+        told = telling([texts[place] for place in places]) if several else [()] * len(places)
+        for place, words in zip(places, told, strict=True):
+            parts[words].append(place)
         found += [part for part in parts.values() if len(part) > 1]
     return found
 
@@ -144,25 +155,50 @@ def as_written(texts: Sequence[str]) -> list[str]:
     return [" ".join(_ENDS.sub("", text).split()) or " ".join(text.split()) for text in plain]
 
 
-def _telling(texts: Sequence[str]) -> list[Words]:
-    """Return the words of each text that have a number or a sign, in order."""
-    return [tuple(word for word in text.split() if not _is_letters(word)) for text in as_written(texts)]
+def telling(texts: Sequence[str]) -> list[Words]:
+    """Return the numbers and signs of each text, in order: they may make two texts of copies.
+
+    Example:
+        >>> from retvec_lite.data.copies import telling
+        >>> telling(["I can't, sorry :(", "-5 degrees", "nice*****", "top-up?"])
+        [(':(',), ('-5',), ('*****',), ()]
+    """
+    return [tuple(_TELLING.findall(text)) for text in as_written(texts)]
 
 
-def _is_letters(word: str) -> bool:
-    return all(unicodedata.category(character)[0] in "LM" for character in word)
+def words_and_signs(texts: Sequence[str]) -> list[Words]:
+    """Return the words of each text, see `read_words`, and behind them what is `telling` and has a sign, with 0 for each number.
+
+    Example:
+        >>> from retvec_lite.data.copies import words_and_signs
+        >>> words_and_signs(["Good coffee :)", "good coffee *****"])
+        [('good', 'coffee', ':)'), ('good', 'coffee', '*****')]
+    """
+    return [
+        (*itertools.filterfalse(has_sign, words), *(_DIGITS.sub("0", word) for word in marks if has_sign(word)))
+        for words, marks in zip(read_words(texts), telling(texts), strict=True)
+    ]
+
+
+def has_sign(word: str) -> bool:
+    """Return whether not all of a word are letters, marks and digits."""
+    return _SIGN.search(word) is not None
 
 
 def different(texts: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Return the rows of the texts that say something, the first of several copies each, and none of which a copy is known."""
-    spoken = [row for row, text in enumerate(texts) if any(map(str.isalnum, text))]
-    groups = find_copies([*known, *(texts[row] for row in spoken)]).tolist()
-    seen = set(groups[: len(known)])
+    """Return the rows of the texts that are not empty, the first of several copies each, and none of which a copy is known.
+
+    Copies with other numbers or signs are other texts.
+    """
+    spoken = [row for row, text in enumerate(texts) if not is_missing(text)]
+    compared = [*known, *(texts[row] for row in spoken)]
+    keys = list(zip(find_copies(compared).tolist(), telling(compared), strict=True))
+    seen = set(keys[: len(known)])
     found = []
-    for row, group in zip(spoken, groups[len(known) :], strict=True):
-        if group not in seen:
+    for row, key in zip(spoken, keys[len(known) :], strict=True):
+        if key not in seen:
             found.append(row)
-        seen.add(group)
+        seen.add(key)
     return found
 
 

@@ -17,7 +17,7 @@ from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
-from retvec_lite.data.sources import check_documents, data_files, given_files, label_in_name, names_of_files
+from retvec_lite.data.sources import check_files, data_files, given_files, label_in_name, names_of_files
 from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
@@ -260,8 +260,8 @@ def read_dataset(
                 found.append(_Row(number, place, text, last))
         before += len(found)
         parts.append((_Origin(file, columns, rows.unit), found))
-    if labels_from == "folder":
-        skipped.notes += check_documents({origin.path: [row.text for row in rows] for origin, rows in parts})
+    texts = {origin.path: [row.text for row in rows] for origin, rows in parts}
+    skipped.notes += check_files(given, texts, labels_from == "folder")
     others = f" and {len(given) - 1} more" if len(given) > 1 else ""
     return _checked(Path(f"{os.fspath(given[0])}{others}"), parts, bool(multi_label), skipped)
 

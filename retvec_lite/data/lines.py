@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
@@ -26,6 +27,16 @@ from retvec_lite.terminal import counted
 
 COMPRESSION: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Suffix of a packed file -> how it is packed. The latter two need pyarrow."""
+
+_PACKED: Final = {
+    b"\x1f\x8b": "packed by gzip: let its name end in .gz",
+    b"BZh9": "packed by bzip2: let its name end in .bz2",
+    b"\x28\xb5\x2f\xfd": "packed by zstd: let its name end in .zst",
+    b"\x04\x22\x4d\x18": "packed by lz4: let its name end in .lz4",
+    b"PK\x03\x04": "an archive (.zip) or a sheet (.xlsx): take the file out of it, or save the sheet as CSV UTF-8",
+    b"PAR1": "a Parquet file: let its name end in .parquet",
+}
+"""How a file begins that is no text -> what it is, and what to do."""
 
 _READ_ERRORS: Final = (OSError, ValueError, EOFError, zlib.error)
 """What reading a damaged file raises; pyarrow's errors are among them."""
@@ -52,16 +63,22 @@ codecs.register_error("retvec-lite-mark", _mark)
 
 
 def unpacked(file: BinaryIO, codec: str | None) -> Any:
-    """Return a stream of what a file holds; `codec` is one of the values of `COMPRESSION`."""
-    if codec == "gzip":
-        return gzip.GzipFile(fileobj=file)
-    if codec == "bz2":
-        return bz2.BZ2File(file)
-    if codec is None:
-        return file
-    import pyarrow
+    """Return a stream of what a file holds; `codec` is one of the values of `COMPRESSION`.
 
-    return io.BufferedReader(pyarrow.CompressedInputStream(file, codec))
+    Raises RetvecLiteError for what begins like a file of another kind, whatever its name says.
+    """
+    stream: Any = file
+    if codec in ("gzip", "bz2"):
+        stream = gzip.GzipFile(fileobj=file) if codec == "gzip" else bz2.BZ2File(file)
+    elif codec:
+        import pyarrow
+
+        stream = io.BufferedReader(pyarrow.CompressedInputStream(file, codec))
+    head = stream.peek(4)
+    for begins, what in _PACKED.items():
+        if head.startswith(begins):
+            raise RetvecLiteError(f"{file.name} is {what}.")
+    return stream
 
 
 def open_lines(stream: Any, newline: Literal["", "\n"] = "\n") -> io.TextIOWrapper:
@@ -236,6 +253,13 @@ ONE_A_ROW: Final = (
 
 FASTTEXT: Final = " Of fastText's lines, such as '__label__x some text', make a .tsv: the header label<TAB>text, then x<TAB>some text."
 
+UNREAD: Final = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), " Save the sheet as CSV UTF-8."),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), " Unpack it first."),
+    ".txt": FASTTEXT,
+}
+"""Suffix of a file that is not read -> what to do."""
+
 _END: Final = "\x1a"
 
 
@@ -257,6 +281,27 @@ def cells_hint(record: Sequence[str]) -> str:
     if any(cell.startswith("'") for cell in record):
         return '. Cells in single quotes are no quoted cells: quote them with " (in Python: csv.reader(..., quotechar="\'") reads them)'
     return ""
+
+
+def no_text(value: object) -> str:
+    """Return what is wrong with a value of JSON or Parquet where a text belongs."""
+    written = json.dumps(value, default=repr)[:40]
+    hint = f'. If it is a text, write it in quotes: "{written}"' if isinstance(value, int | float) else ""
+    return f"must be a string, not {written}{hint}"
+
+
+def row_object(source: str) -> tuple[Any, set[str]]:
+    """Return what the JSON of a row says, None for NaN, and the names that the row has twice; raises ValueError for no JSON."""
+    names: list[str] = []
+
+    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names[:] = [name for name, _ in pairs]  # the row ends last
+        return dict(pairs)
+
+    found = json.loads(
+        source, object_pairs_hook=fields, parse_constant=lambda name: None if name == "NaN" else float(name)
+    )
+    return found, {name for name, count in Counter(names).items() if count > 1}
 
 
 def json_hint(fields: Mapping[str, Any], column: str) -> str | None:

@@ -12,17 +12,19 @@ from typing import Any, Final, NamedTuple
 
 from retvec_lite.data.lines import (
     COMPRESSION,
-    FASTTEXT,
     LONGEST,
     ONE_A_ROW,
+    UNREAD,
     Skipped,
     array_items,
     cells_hint,
     delimiter_hint,
     json_hint,
     marked,
+    no_text,
     open_lines,
     problem_in,
+    row_object,
     too_long,
     unpacked,
     unreadable,
@@ -37,8 +39,6 @@ LABELLED: Final = (*DELIMITERS, *JSON_SUFFIXES, *PARQUET)
 """Suffixes of formats with columns."""
 
 _OPTIONS: Final = ("--text-column (text_column)", "--label-column (label_column)")
-
-_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
 _CANDIDATES: Final = (",", ";", "\t", "|")
 """Delimiters that are recognized."""
@@ -81,7 +81,7 @@ def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
     """Refuse a file of another format with RetvecLiteError; `what` is said like "an input file"."""
     suffix, codec = format_of(file)
     if suffix not in suffixes or (codec and suffix in PARQUET):
-        hint = " Save the sheet as CSV UTF-8." if suffix in _SHEETS else FASTTEXT if suffix == TEXT_SUFFIX else ""
+        hint = UNREAD.get(suffix, "")
         folder = "it is a folder, and " if file.is_dir() else ""
         raise RetvecLiteError(f"Cannot read {file}: {folder}the name of {what} ends in {endings(suffixes)}.{hint}")
 
@@ -321,13 +321,15 @@ class Rows:
             raise self.bad(line, problem, SystematicError)
         problem = f"not a JSON object with the field {self._required[0]!r}: {source[:40].rstrip()!r}"
         try:
-            fields = json.loads(source, parse_constant=lambda name: None if name == "NaN" else float(name))
+            fields, twice = row_object(source)
         except (ValueError, RecursionError) as error:
             if isinstance(error, json.JSONDecodeError) and error.pos >= len(source.rstrip()) > source.find("{") >= 0:
                 raise self.bad(line, f"the object does not end on its line. {ONE_A_ROW}", SystematicError) from error
             raise self.bad(line, f"{problem} ({error}){cells_hint([source])}") from error
         if not isinstance(fields, dict):
             raise self.bad(line, problem)
+        if again := twice.intersection(self._required):
+            raise self.bad(line, f"the field {min(again)!r} stands twice")
         if hint := json_hint(fields, self._required[0]):
             raise self.bad(line, hint, SystematicError)
         for column, option in zip(self._required, self._options, strict=False):
@@ -341,7 +343,7 @@ class Rows:
     def _check_text(self, line: int, fields: dict[str, Any]) -> None:
         text = fields[self._required[0]]
         if not isinstance(text, str | None):
-            raise self.bad(line, f"{self._required[0]!r} must be a string, not {json.dumps(text, default=repr)[:40]}")
+            raise self.bad(line, f"{self._required[0]!r} {no_text(text)}")
 
     def _open_parquet(self) -> None:
         from pyarrow.parquet import ParquetFile

@@ -15,6 +15,9 @@ _CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage", ".onn
 _ADDRESS: Final = re.compile(r"\w[\w+.-]+:/+", re.ASCII)
 """How an address begins; one letter before the colon is a disk of Windows."""
 
+_ABOUT: Final = ("readme", "license", "licence")
+"""Names of texts in a folder that are about its files."""
+
 _FEW: Final = 5
 """Text files of a label that look like documents; fewer may have a text a line."""
 
@@ -108,17 +111,35 @@ def label_in_name(file: Path, kind: str) -> str:
     return Path(file.stem).stem if format_of(file)[1] else file.stem
 
 
-def check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
-    """Return what to say where few text files may hold a text a line, and were read as one each.
+def check_files(
+    inputs: Iterable[str | os.PathLike[str]], texts: Mapping[Path, Sequence[Any]], are_documents: bool
+) -> list[str]:
+    """Return what to say of the files that were read, and of those in given folders that were not; hidden ones are not counted.
 
     Args:
-        texts: those of each file.
+        inputs: paths, patterns and folders.
+        texts: those of each file that was read.
+        are_documents: a text file is one text, see `_check_documents`.
 
     Raises:
         RetvecLiteError: where each folder has one such file, which leaves one text a label.
     """
+    found = []
+    for folder in filter(Path.is_dir, map(Path, inputs)):
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
+        if others := [path for path in files if path not in texts]:
+            several = f"{len(others):,} files of {folder} are not read, such as"
+            found.append(f"{several if others[1:] else f'One file of {folder} is not read:'} {others[0]}.")
+    return found + (_check_documents(texts) if are_documents else [])
+
+
+def _check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
+    """Return what to say where text files lie beside folders of others, or where few may hold a text a line, and were read as one each."""
     found = {file: text for file, rows in texts.items() for text in rows if format_of(file)[0] == TEXT_SUFFIX}
     folders = {file.parent for file in found}
+    above = {folder.parent for folder in folders}
+    if beside := [file for file in found if file.parent in above]:
+        return [f"{beside[0]} lies beside the folders of other labels, so its label is {beside[0].parent.name!r}."]
     if len(found) >= _FEW * len(folders) or not all("\n" in text for text in found.values()):
         return []
     lines = (
@@ -144,6 +165,10 @@ def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:
 
 
 def _is_data(path: Path, folder: Path, suffixes: Sequence[str]) -> bool:
+    is_about = path.suffix == TEXT_SUFFIX and path.stem.lower() in _ABOUT
+    return not _is_hidden(path, folder) and format_of(path)[0] in suffixes and not is_about
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
     # Spark and others leave _SUCCESS, _temporary and .crc files beside their parts.
-    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
-    return not hidden and format_of(path)[0] in suffixes
+    return any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)

@@ -6,15 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from retvec_lite.contract import BLANK, INVISIBLE
-from retvec_lite.data.copies import copy_groups, count_copies, find_copies
+from retvec_lite.condensing import condense
+from retvec_lite.contract import BLANK, INVISIBLE, EncoderConfig
+from retvec_lite.data.copies import as_written, copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import SAYS, plain_name
 from retvec_lite.data.encodings import is_garbled
 from retvec_lite.data.labels import SEPARATOR
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.letters import lookalikes
+from retvec_lite.letters import compatibility_forms, lookalikes
 from retvec_lite.normal_form import is_ignored
+from retvec_lite.windows import read_limit
 
 T = TypeVar("T")
 
@@ -44,6 +46,8 @@ _BETWEEN: Final = {",": True, ";": True, "#": True, "><": True, "/": False, "+":
 _SINGLE: Final = re.compile("'.+'", re.DOTALL)
 _QUOTED: Final = 0.05
 """Share of rows that no chance puts into single quotes: some programs quote only cells that hold the delimiter."""
+
+_BETWEEN_CELLS: Final = re.compile("[,;\t|]")
 
 _ODD_SPACES: Final = frozenset(BLANK) - {" "}
 
@@ -158,6 +162,9 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
             f"{copies:,} of {len(training):,} texts repeat others, or nearly so: they count once, and teach little."
         )
 
+    found += _read_alike(training)
+    found += _swallowed_rows(training)
+
     counts = training.label_counts
     described = dict(training.descriptions)
     if training.multi_label and all(len(names) == 1 for names in training.label_sets):
@@ -199,6 +206,40 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
             f"will look too good: {_listed(both, _short)}."
         )
     return found
+
+
+def _read_alike(dataset: Dataset) -> Iterator[str]:
+    """Yield a sentence about texts that differ and have other labels, but are read as the same."""
+    forms, limit = compatibility_forms(), read_limit(EncoderConfig())
+    read: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    for text, label, written in zip(dataset.texts, dataset.labels, as_written(dataset.texts), strict=True):
+        key = " ".join(condense(text, limit).translate(forms).casefold().split())
+        read[key].setdefault(written, (text, label))
+    alike = [list(texts.values()) for texts in read.values() if len({label for _, label in texts.values()}) > 1]
+    if alike:
+        examples = _listed(
+            alike, lambda pair: " and ".join(f"{_short(text)} ({label!r})" for text, label in pair[:_SHOWN])
+        )
+        yield (
+            f"No classifier tells apart {examples}: they differ in what is not read, such as markup, letters drawn out, or numbers of 17 "
+            "digits and more."
+        )
+
+
+def _swallowed_rows(dataset: Dataset) -> Iterator[str]:
+    """Yield a sentence about texts of several lines, one of which looks like a row of the file."""
+    labels, rows = set(dataset.classes), zip(dataset.given_rows, dataset.texts, strict=True)
+    found = [row for row, text in rows if "\n" in text and any(_is_row(line, labels) for line in text.split("\n"))]
+    if found:
+        yield (
+            f"{_count(found, 'text holds', 'texts hold')} a line that looks like a row of its own, the first in row {found[0]:,} (counted from 0, "
+            "without the header). Is a quote in front of it never closed?"
+        )
+
+
+def _is_row(line: str, labels: set[str]) -> bool:
+    cells = [cell.strip('"\r') for cell in _BETWEEN_CELLS.split(line)]
+    return len(cells) > 1 and not labels.isdisjoint((cells[0], cells[-1]))
 
 
 def _odd_cells(what: str, cells: Sequence[str]) -> Iterator[str]:

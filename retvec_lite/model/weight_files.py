@@ -250,20 +250,24 @@ def load_trained_model(path: str | os.PathLike[str]) -> TrainedModel:
         decision.check_labels(description["labels"])
         check_fields(description["embedding"], {"name": TEXT})
         check_facts(description["training"])
+        model = TrainedModel(
+            encoder,
+            head,
+            tuple(description["labels"]),
+            weights,
+            description["embedding"],
+            description["training"],
+            ngrams,
+            decision,
+            meaning,
+        )
+        _check_model(file, model)
     except RetvecLiteError as error:
-        raise RetvecLiteError(f"{file}: {error}") from error
-    model = TrainedModel(
-        encoder,
-        head,
-        tuple(description["labels"]),
-        weights,
-        description["embedding"],
-        description["training"],
-        ngrams,
-        decision,
-        meaning,
-    )
-    _check_model(file, model)
+        # Its checksum is right, so nothing is damaged.
+        place = "" if str(error).startswith(str(file)) else f"{file}: "
+        raise RetvecLiteError(
+            f"{place}{error} It was made by another version of retvec-lite: train it again."
+        ) from error
     return model
 
 

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.data import copies
-from retvec_lite.data.copies import copy_groups, count_copies, count_independent, find_copies, undivided
+from retvec_lite.data.copies import (
+    as_written,
+    copy_groups,
+    count_copies,
+    count_independent,
+    find_copies,
+    telling,
+    undivided,
+)
 from retvec_lite.data.dataset import Dataset, load_starter
 from retvec_lite.data.splits import split
 
@@ -107,7 +115,7 @@ def test_groups_are_numbered_by_their_first_text() -> None:
      ("ring house number 5 on Main Street", "ring house number 5b on Main Street"),
      ("the coffee in this place ** was", "the coffee in this place ***** was"), ("the coffee was what I hoped :) really", "the coffee was what I hoped :( really"),
      ("it is -5 degrees out here now", "it is 5 degrees out here now"), ("our team won this game 3:0", "our team won this game 0:3"),
-     ("the price of it is 1,000 euros", "the price of it is 1.000 euros")],
+     ("the price of it is 1,000 euros", "the price of it is 1.000 euros"), ("we go to 🇩🇪 on our next journey", "we go to 🇫🇷 on our next journey")],
 )  # fmt: skip
 def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: str) -> None:
     texts = [small, large, f"{small}!", large.upper(), f"hello {large}"]
@@ -117,6 +125,15 @@ def test_numbers_and_symbols_are_a_reason_for_another_label(small: str, large: s
     assert [group.rows for group in copy_groups(texts, "sssss", groups)] == [(0, 1, 2, 3, 4)], (
         "numbers count as one where labels are one"
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("मेरा पार्सल कहाँ है", "मेरा पार्सल कहाँ है?"), ("मेरा पार्सल कहाँ है।", "मेरा पार्सल कहाँ है"), ("أين طردي؟", "أين طردي"),
+     ("where is it。", "WHERE is it"), ("I can't top-up", "i can't  top-up!"), ("“good” coffee", "good coffee")],
+)  # fmt: skip
+def test_what_ends_a_word_tells_nothing_in_any_script(one: str, other: str) -> None:
+    assert as_written([one]) == as_written([other]) and telling([one, other]) == [(), ()]
 
 
 @given(

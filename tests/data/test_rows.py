@@ -5,6 +5,7 @@ import codecs
 import csv
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,51 @@ def test_skipping_is_no_advice_where_all_rows_are_alike(tmp_path: Path, name: st
     with pytest.raises(RetvecLiteError, match=r"line \d") as caught:
         read_dataset(file)
     assert "--skip-bad-rows" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.jsonl", "d.json"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(b"text,label\n"), r" is packed by gzip: let its name end in \.gz\.$"),
+        (bz2.compress(b"text,label\n"), r" is packed by bzip2: let its name end in \.bz2\.$"),
+        (b"\x28\xb5\x2f\xfd\0", r" is packed by zstd: let its name end in \.zst\.$"),
+        (b"PK\x03\x04\x14\0", r" is an archive \(\.zip\) or a sheet \(\.xlsx\): "),
+        (b"PAR1\x15\x04", r" is a Parquet file: let its name end in \.parquet\.$"),
+    ],
+)
+def test_a_file_of_another_kind_than_its_name_says_is_told(
+    tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    for file, whole in ((tmp_path / name, content), (tmp_path / f"{name}.gz", gzip.compress(content))):
+        file.write_bytes(whole)
+        with pytest.raises(RetvecLiteError, match=f"{re.escape(file.name)}{told}"):
+            read_dataset(file)
+
+
+@pytest.mark.parametrize("name", ["d.zip", "d.tar.gz", "d.7z"])
+def test_an_archive_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RetvecLiteError, match=r"Unpack it first\.$"):
+        read_dataset(tmp_path / name)
+
+
+def test_a_field_that_stands_twice_and_a_number_are_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "d.jsonl"
+    for row, told in (
+        ('{"text": "a", "label": "b", "text": "c"}', "line 1: the field 'text' stands twice"),
+        ('{"label": "b", "text": "a", "label": "c"}', "line 1: the field 'label' stands twice"),
+        (
+            '{"text": 1000, "label": "a"}',
+            "'text' must be a string, not 1000. If it is a text, write it in quotes: \"1000\"",
+        ),
+    ):
+        file.write_text(row)
+        with pytest.raises(RetvecLiteError, match=re.escape(told)):
+            read_dataset(file)
+    file.write_text(
+        '{"text": "a", "label": "b", "id": 1, "id": 2, "meta": {"text": 1, "text": 2}, "list": [{"label": 1, "label": 1}]}'
+    )
+    assert read_dataset(file).texts == ("a",), "what is not read may be as it likes"
 
 
 def test_a_wrong_delimiter_and_a_missing_header_are_told(tmp_path: Path) -> None:

@@ -60,8 +60,13 @@ def test_messages_name_the_file_of_a_row_and_count_over_all(folder: Path) -> Non
         read_dataset("data")
     found = read_dataset("data", skip_bad_rows=True)
     assert found.texts == ("hi", "where?", "hello")
-    empty, header, bad = found.left_out
-    assert empty == "2 empty rows skipped." and "data/a.csv, line 4." in header and "data/b.tsv, line 2" in bad
+    unread, empty, header, bad = found.left_out
+    assert (
+        unread == "One file of data is not read: data/notes.md."
+        and empty == "2 empty rows skipped."
+        and "data/a.csv, line 4." in header
+        and "data/b.tsv, line 2" in bad
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,6 +159,26 @@ def test_few_text_files_of_several_lines_are_asked_about(tmp_path: Path) -> None
     # Named by their labels, such files have a text a line.
     (tmp_path / "spam.txt").write_text("win now\nfree money\n")
     assert read_dataset(tmp_path / "spam.txt", labels_from="file").texts == ("win now", "free money")
+
+
+def test_strays_in_folders_of_documents_are_no_texts_and_told(tmp_path: Path) -> None:
+    place = tmp_path / "mails"
+    documents(place, "ham", "spam", count=6)
+    for stray in (".DS_Store", "ham/.DS_Store", "ham/._0.txt", "__MACOSX/ham/0.txt"):
+        (place / stray).parent.mkdir(exist_ok=True, parents=True)
+        (place / stray).write_bytes(b"\0\1")
+    assert read_dataset(place, labels_from="folder").left_out == ()
+    (place / "README.txt").write_text("about these mails")
+    (place / "ham" / "Readme.txt").write_text("about ham")
+    for stray in ("ham/Thumbs.db", "spam/desktop.ini", "spam/7.eml"):
+        (place / stray).write_bytes(b"\0\1")
+    found = read_dataset(place, labels_from="folder")
+    assert len(found) == 12 and found.classes == ("ham", "spam")
+    assert found.left_out == (f"5 files of {place} are not read, such as {place / 'README.txt'}.",)
+    assert read_dataset(place / "ham" / "Readme.txt", labels_from="folder").texts == ("about ham",), "given by name"
+    (place / "notes.txt").write_text("a note")
+    note = read_dataset(place, labels_from="folder").left_out[1]
+    assert note == f"{place / 'notes.txt'} lies beside the folders of other labels, so its label is 'mails'."
 
 
 def test_a_document_that_cannot_be_read_is_left_out_whole(tmp_path: Path) -> None:

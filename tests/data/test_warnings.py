@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.data.warnings import data_warnings
 
 GOOD = [(f"{word} {number}", word) for word in ("alarm", "music") for number in range(6)]
@@ -158,6 +158,43 @@ def test_lost_letters_are_told() -> None:
     assert found == "1 text lacks letters: 'don\ufffdt', with U+FFFD in their place. Export the file anew, as UTF-8."
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("soooo good", "sooooo good"), ("call 12345678901234567", "call 98765432109876543210"), ("ask <EMAIL>", "ask <PHONE>"),
+     ("5%50 x", "5P x"), ("fine" + 15 * "*", "fine" + 20 * "*"), ("**so** it is", "so it is")],
+)  # fmt: skip
+def test_texts_that_are_read_alike_and_have_other_labels_are_told(one: str, other: str) -> None:
+    (told,) = data_warnings(dataset(*GOOD, (one, "alarm"), (other, "music")))
+    assert told.startswith("No classifier tells apart ") and "('alarm') and " in told and "('music')" in told
+    assert data_warnings(dataset(*GOOD, (one, "alarm"), (other, "alarm"))) == []
+
+
+@pytest.mark.parametrize(
+    "form", ["{text},{label}", "{label},{text}", '"{text}",{label}', "{label}\t{text}", "{text};{label}"]
+)
+def test_rows_that_an_open_quote_swallowed_are_told(tmp_path: Path, form: str) -> None:
+    names, sign = {"text": "text", "label": "label"}, next(sign for sign in ",;\t" if sign in form)
+    plain = form.replace('"', "")
+    rows = [plain.format(**names), *(plain.format(text=text, label=label) for text, label in GOOD)]
+    quoted = [
+        f'"{cell}' if cell.startswith("alarm 2") or cell.endswith("alarm 2") else cell for cell in rows[3].split(sign)
+    ]
+    rows[3] = sign.join(quoted)
+    rows[6] = rows[6].replace("alarm 5", 'a screen of 5"')
+    (tmp_path / "d.csv").write_text("\n".join(rows) + "\n")
+    data = read_dataset(tmp_path / "d.csv")
+    assert len(data) == len(GOOD) - 3
+    told = data_warnings(data)[0]
+    assert told.startswith("1 text holds a line that looks like a row of its own, the first in row 2 (counted from 0")
+
+
+def test_texts_of_several_lines_are_no_rows() -> None:
+    letters = [
+        (f"Dear Ann {row},\nplay it; no alarm, music\nor jazz,\nBob", label) for row, (_, label) in enumerate(GOOD)
+    ]
+    assert [told for told in data_warnings(dataset(*letters)) if "row of its own" in told] == []
+
+
 def test_labels_that_differ_in_a_space_are_told_by_code_point() -> None:
     rows = [(f"{ord(space)} {row}", f"set{space}alarm") for space in (" ", "\u00a0") for row in range(5)]
     (found,) = data_warnings(dataset(*GOOD, *rows))
@@ -166,5 +203,6 @@ def test_labels_that_differ_in_a_space_are_told_by_code_point() -> None:
 
 def test_labels_with_accents_are_different() -> None:
     assert (
-        data_warnings(dataset(*GOOD, *[(f"{word} {row}", word) for word in ("x", "x\u0301") for row in range(5)])) == []
+        data_warnings(dataset(*GOOD, *[(f"{len(word)} {row}", word) for word in ("x", "x\u0301") for row in range(5)]))
+        == []
     )

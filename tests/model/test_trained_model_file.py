@@ -122,6 +122,24 @@ def test_a_changed_weight_is_refused_by_its_checksum(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            {"training": {"linear": {"few": True}}},
+            "linear must be an object of how the linear part was fitted, not {'few': True}",
+        ),
+        ({"embedding": {"name": 7}}, "name must be a string, not 7"),
+        ({"labels": ("a", "b", "c", "d", "e")}, "head/"),
+    ],
+)
+def test_what_another_version_wrote_is_to_be_trained_again(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    (tmp_path / FILE_NAME).write_bytes(dataclasses.replace(CLASSIFIER, **change).to_bytes())
+    told = refusal(tmp_path / FILE_NAME)
+    assert told.startswith(f"{tmp_path / FILE_NAME}") and why in told
+    assert told.endswith(". It was made by another version of retvec-lite: train it again.")
+
+
 def test_bytes_are_the_same_in_every_process() -> None:
     """The safetensors library orders metadata by a hash that differs from process to process."""
     code = (

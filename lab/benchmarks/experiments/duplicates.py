@@ -26,7 +26,7 @@ from benchmarks.common import command_parser, write_results
 from benchmarks.common import result_path as path_of
 from benchmarks.data.sets import load_corpus
 from benchmarks.tables.cells import markdown_table
-from retvec_lite.data.copies import find_copies, read_words
+from retvec_lite.data.copies import find_copies, read_words, words_and_signs
 from retvec_lite.data.typos import mistype
 from retvec_lite.searching import PairScore
 
@@ -170,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print so many pairs that nobody planted")
     args = parser.parse_args(arguments)
     questions = make_questions(args.data, "test" if args.test else "validation")
-    words = read_words(questions.texts)
+    words = words_and_signs(questions.texts)
     grams = ngram_cosines([" ".join(each) for each in words])
     rows: list[Any] = []
     for file in args.files:
