@@ -151,7 +151,7 @@ def condense(text: str, limit: int) -> str:
 
     Example:
         >>> from retvec_lite.condensing import condense
-        >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!%20now" + 1000 * " .", 512)
+        >>> condense("  f - r - e - e   <b>m&#111;ney</b>!!!!!!!!!!!!!!!%20now" + 1000 * " .", 512)
         'free money! now .'
     """
     if len(text) <= limit and _stays(text):

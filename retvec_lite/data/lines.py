@@ -286,7 +286,7 @@ def cells_hint(record: Sequence[str]) -> str:
 def no_text(value: object) -> str:
     """Return what is wrong with a value of JSON or Parquet where a text belongs."""
     written = json.dumps(value, default=repr)[:40]
-    hint = f'. If it is a text, write it in quotes: "{written}"' if isinstance(value, int | float) else ""
+    hint = f'. If it is a text, write it as a string: "{written}"' if isinstance(value, int | float) else ""
     return f"must be a string, not {written}{hint}"
 
 

@@ -119,6 +119,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
     check_options(options)
     reading: ReadingOptions = options["reading"]
     multi_label = reading.get("multi_label")
+    teacher, inbox = read_teacher(options["teacher"]), _read_inbox(options)
     training = _read_training(options, reading)
     if training.multi_label and training.descriptions:
         raise RetvecLiteError(
@@ -135,7 +136,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
             "Add texts of it there, or remove it from the validation texts."
         )
-    unlabelled = _read_unlabelled(options, reading, training, validation)
+    unlabelled = _new_texts(inbox, options, training, validation)
     both = in_both(training, validation) if isinstance(validation, Dataset) else []
     _check_rejection(training, options["reject_at"], options["unknown_label"])
     weights = options["class_weights"]
@@ -150,7 +151,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
         languages=[language_file(name) for name in (() if options["languages"] is None else options["languages"])],
         meaning=options["meaning"],
         unlabelled=unlabelled,
-        teacher=read_teacher(options["teacher"]) if unlabelled else {},
+        teacher=teacher if unlabelled else {},
         **{name: options[name] for name in _PLAIN},
     )
 
@@ -230,26 +231,32 @@ def _read_validation(given: Any, reading: ReadingOptions) -> Dataset | float | N
         raise RetvecLiteError(f"The validation data: {error}") from error
 
 
-def _read_unlabelled(
-    options: Mapping[str, Any], reading: ReadingOptions, training: Dataset, validation: Dataset | float | None
-) -> Sequence[str]:
-    """Return the texts without a label that say something new."""
-    given, teacher = options["unlabelled"], options["teacher"]
+def _read_inbox(options: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the texts without labels; None where none were given."""
+    given, reading = options["unlabelled"], options["reading"]
     if given is None:
-        if isinstance(teacher, str) and teacher == AUTO:
-            return ()
+        if isinstance(options["teacher"], str) and options["teacher"] == AUTO:
+            return None
         raise RetvecLiteError("A teacher labels texts without labels: pass them, too (--unlabelled, unlabelled).")
+    try:
+        return texts_of(given, reading.get("text_column") or "text", reading.get("delimiter"))
+    except RetvecLiteError as error:
+        raise RetvecLiteError(f"unlabelled: {error}") from error
+
+
+def _new_texts(
+    inbox: Sequence[str] | None, options: Mapping[str, Any], training: Dataset, validation: Dataset | float | None
+) -> Sequence[str]:
+    """Return the texts without labels that say something new."""
+    if inbox is None:
+        return ()
     if training.multi_label or len(training) > FEW or options["head"] not in (_AUTO, "linear") or options["languages"]:
         raise RetvecLiteError(
             f"Texts without labels help where labelled ones are few: up to {FEW:,} with one label each, the head linear, in one language. Leave "
             "unlabelled out."
         )
-    try:
-        texts = texts_of(given, reading.get("text_column") or "text", reading.get("delimiter"))
-    except RetvecLiteError as error:
-        raise RetvecLiteError(f"unlabelled: {error}") from error
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
-    found = [texts[row] for row in different(texts, known)]
+    found = [inbox[row] for row in different(inbox, known)]
     if not found:
         raise RetvecLiteError("unlabelled has no text that is not empty or among the labelled ones: leave it out.")
     return found

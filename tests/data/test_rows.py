@@ -279,7 +279,7 @@ def test_a_field_that_stands_twice_and_a_number_are_no_text(tmp_path: Path) -> N
         ('{"label": "b", "text": "a", "label": "c"}', "line 1: the field 'label' stands twice"),
         (
             '{"text": 1000, "label": "a"}',
-            "'text' must be a string, not 1000. If it is a text, write it in quotes: \"1000\"",
+            "'text' must be a string, not 1000. If it is a text, write it as a string: \"1000\"",
         ),
     ):
         file.write_text(row)

@@ -173,7 +173,10 @@ def wrong_arguments() -> Iterator[tuple[list[str], str]]:
         "column.jsonl, line 1: no field 'text' (found: 'body'). Name it with --text-column (text_column). " + SKIP,
     )
     yield ["--input", "not.csv.gz"], "Cannot read not.csv.gz: Not a gzipped file (b'te')."  # fmt: skip
-    yield ["--input", "numbers.parquet"], "numbers.parquet, row 0: 'text' must be a string, not 1. " + SKIP
+    yield (
+        ["--input", "numbers.parquet"],
+        "numbers.parquet, row 0: 'text' must be a string, not 1. If it is a text, write it as a string: \"1\". " + SKIP,
+    )
     yield ["--input", "cut.csv.gz"], "Cannot read cut.csv.gz: Compressed file ended before the end-of-stream marker was reached."  # fmt: skip
     yield ["--input", "list.jsonl"], "list.jsonl, row 0: not a JSON object with the field 'text': '1'. " + SKIP
     yield (
