@@ -150,7 +150,7 @@ static const char EMPHASIS[] = "*_`~";
 
 /* Whether an emphasis may close between two code points. */
 static int may_close(uint32_t before, uint32_t code) {
-  return !is_separator(before) && place_in("([{\"'*_`~", before) < 0 && (code == INVALID || is_separator(code) || place_in(".,;:!?)]}\"'", code) >= 0);
+  return !is_separator(before) && place_in("([{\"'*_`~", before) < 0 && (code == INVALID || (in_gap(code) && place_in(EMPHASIS, code) < 0));
 }
 
 /* Whether what opens with so many signs closes further on. */

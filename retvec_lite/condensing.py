@@ -84,7 +84,7 @@ _GAP: Final = _BLANKS + _SIGN
 _HEX: Final = "[0-9A-Fa-f]"
 _NEXT: Final = f"%[89ABab]{_HEX}"
 _EMPHASIS: Final = r"(?:\*{1,3}|_{1,3}|~~|`{1,3})"
-_CLOSES: Final = rf"(?<=[^{_BLANKS}(\[{{\"'*_~`])%s(?=[{_BLANKS}.,;:!?)\]}}\"']|\Z)"
+_CLOSES: Final = rf"(?<=[^{_BLANKS}(\[{{\"'*_~`])%s(?![^{_GAP}]|[*_~`])"
 
 _MARKUP: Final = re.compile(
     "|".join(

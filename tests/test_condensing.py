@@ -90,7 +90,7 @@ CASES = {
     "percent-encoding": ("caf%C3%A9%20100%", "café 100%"),
     "wrong percent-encoding": ("%C3%28 %ED%A0%80", "%C3( %ED%A0%80"),
     "escapes": ("\\u0066ree \\uD83D\\uDE00 \\uD83D", "free 😀 \\uD83D"),
-    "emphasis": ("**free** *mo*ney __now__, (`x1`)", "free *mo*ney now, (x1)"),
+    "emphasis": ("**free**，_a_😀 *mo*ney __now__！ (`x1`) ~~b~~—c", "free，_a_😀 *mo*ney now！ (x1) b—c"),
     "emphasis that was taken back": ("to *\b_\bwin_", "to win_"),
     "emphasis that never closes": ("***Great ~~5 _x `y (**z *free **money*", "***Great ~~5 _x `y (**z free **money"),
     "emphasis that closes late": ("*" + 128 * "xy" + "*", 128 * "xy"),

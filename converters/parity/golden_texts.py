@@ -143,7 +143,7 @@ _CONDENSED_TEXTS: Final[Mapping[str, str]] = {
     "entities": "a&nbsp;b &amp;&lt;b&gt; &#102;r&#x65;&#X65; &quot;&euro;&hellip; &amp;amp; &bad; &#0; &#xD800; &#1114112; &#769; & &amp e&#769;",
     "percent-encoding": "a%20b%c3%a9%E2%82%AC%F0%9F%98%80 100% 5%C3 %00 %7F%80 %ED%A0%80 %E0%80%80 %F5%80%80%80 %0A%41",
     "escapes": "\\u0041\\u00e9 \\uD83D\\uDE00 \\uD83D \\uDE00 \\u12 \\\\u0042 \\u200b\\u0301",
-    "emphasis": '**bold** *its* __all__ _be_ ~~so~~ `cd` ```do``` f*ck fr** 12*34 (*xy*). **ab* *cd** "_qu_" ***all*** ****no**** *open **by *it',
+    "emphasis": '**bold** *its* __all__ _be_ ~~so~~ `cd` ```do``` f*ck fr** 12*34 (*xy*). **ab* *cd** "_qu_" ***all***， ****no**** *open **by *it',
     "links": "[text](https://x.org/a_b) ![alt](y.png) [sic] [a](b c) [a](b(c)) a](b) [x[y](z)",
     "long numbers, repeats, Latin letters in Cyrillic words": "1234567890123456 12345678901234567 1234567890123456٣ 1000 二〇〇〇 AAA xxxiii aaab1 ООО ★★☆ ☆☆ $$$$ "
     "sooooo NOOOOOOOOO x!!!!!!!!!!!!!!! mузыкy нa kyпить",
