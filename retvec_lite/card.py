@@ -229,7 +229,10 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
     if not (taught := facts.get("taught")):
         return ""
     by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
-    brought = f"cross-validated, mistyped texts among them: {taught['alone']:.1%} without them, {taught['taught']:.1%} with them"
+    brought = "untested: no text with a label is held out"
+    if "alone" in taught:
+        scores = f"{taught['alone']:.1%} without them, {taught['taught']:.1%} with them"
+        brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
     if facts.get("unlabelled_texts"):
         return f"Labels for them came from {by} ({brought})."
     return f"Texts without labels are left out: labels from {by} made it worse ({brought})."

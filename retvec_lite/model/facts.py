@@ -108,7 +108,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "rates": listed(_RATE),
     "right_answers": number(0),
     "sentences": FLAG,
-    "taught": structured(_TAUGHT, _TAUGHT, "an object of who labelled texts, and the scores without and with them"),
+    "taught": structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without and with them"),
     "settings": structured(_SETTINGS),
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,

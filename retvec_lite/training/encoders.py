@@ -1,6 +1,7 @@
 """What users pass as a teacher: encoders of sentences, or a classifier. They are asked about texts, and what they return is checked."""
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, reason
-from retvec_lite.terminal import Progress
+from retvec_lite.terminal import Progress, silent
 
 AUTO: Final = "auto"
 ITSELF: Final = "itself"
@@ -32,18 +33,17 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
     Raises:
         RetvecLiteError: for something else.
     """
-    if isinstance(given, str) and given == AUTO:
-        return {_ENCODER: _Packaged()} if importlib.util.find_spec(_ENCODER) else {}
-    if isinstance(given, str) and given == ITSELF:
-        return {}
+    if isinstance(given, str) and given in (AUTO, ITSELF):
+        return {_ENCODER: _Packaged()} if given == AUTO and importlib.util.find_spec(_ENCODER) else {}
     several = list(given) if isinstance(given, list | tuple) else [given]
     names = [type(each).__name__ for each in several]
     found = {
         name if names.count(name) == 1 else f"{name} {place}": each
         for place, (name, each) in enumerate(zip(names, several, strict=True), 1)
     }
-    for name, each in found.items():
-        if not (encode_of(each) or (len(found) == 1 and _is_classifier(each))):
+    for name, each in found.items() or {"an empty list": None}.items():
+        is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
+        if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
                 f"teacher is {AUTO}, {ITSELF}, something with encode(texts) or embed(texts), several of them in a list, or a classifier with "
                 f"predict_proba and classes_, not {each if isinstance(each, str) else name}."
@@ -72,8 +72,11 @@ def _encoded(method: Encode, texts: Sequence[str]) -> Any:
     return found if hasattr(found, "shape") else list(found)
 
 
-def _is_classifier(given: Any) -> bool:
-    return callable(getattr(given, "predict_proba", None)) and hasattr(given, "classes_")
+def sign_of(name: str, given: Any, texts: Sequence[str]) -> str:
+    """Return the name of a teacher, and 16 hexadecimal digits for what it says of 16 texts at most."""
+    said = ask(name, encode_of(given) or given.predict_proba, texts[:: -(-len(texts) // 16)], silent).round(4)
+    known = repr([*getattr(given, "classes_", ())])
+    return f"{name} {hashlib.sha256(said.tobytes() + known.encode()).hexdigest()[:16]}"
 
 
 def ask(name: str, encode: Encode, texts: Sequence[str], progress: Progress) -> Floats:

@@ -21,7 +21,7 @@ from retvec_lite.data.warnings import check_separated, check_single, check_train
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
-from retvec_lite.training.encoders import AUTO, read_teacher
+from retvec_lite.training.encoders import AUTO, read_teacher, sign_of
 from retvec_lite.version import CREATED_BY
 
 REJECT_AT: Final = 0.99
@@ -94,7 +94,8 @@ class Request:
             else dict(self.class_weights),
             "meanings": [file if isinstance(file, str) else _hash(file) for file in self.meanings],
             "languages": [_hash(file) for file in self.languages],
-            "unlabelled": [hashlib.sha256("\n".join(self.unlabelled).encode()).hexdigest()[:16], *self.teacher],
+            "unlabelled": hashlib.sha256("\n".join(self.unlabelled).encode()).hexdigest()[:16],
+            "teacher": [sign_of(name, each, self.unlabelled) for name, each in self.teacher.items()],
         }
 
 
@@ -250,10 +251,11 @@ def _new_texts(
     """Return the texts without labels that say something new."""
     if inbox is None:
         return ()
-    if training.multi_label or len(training) > FEW or options["head"] not in (_AUTO, "linear") or options["languages"]:
+    has_network = options["head"] not in (_AUTO, "linear") or options["epochs"] is not None or options["ngram_kb"] == 0
+    if training.multi_label or len(training) > FEW or has_network or options["languages"]:
         raise RetvecLiteError(
-            f"Texts without labels help where labelled ones are few: up to {FEW:,} with one label each, the head linear, in one language. Leave "
-            "unlabelled out."
+            f"Texts without labels help where labelled ones are few: up to {FEW:,} with one label each, the head linear (no epochs, n-grams), "
+            "in one language. Leave unlabelled out."
         )
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
     found = [inbox[row] for row in different(inbox, known)]

@@ -5,7 +5,7 @@ regression is fitted to the texts that a fold learns from, so that no answer to 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,14 +19,6 @@ _STRENGTH: Final = 10.0
 """C of the regression, chosen on validation texts of 22 sets in 14 languages."""
 _STEPS: Final = 300
 _TINY: Final = 1e-9
-
-
-class Teacher(Protocol):
-    """Says which label texts have, learned from some whose labels are known."""
-
-    def answers(self, rows: Rows, targets: Ints, asked: Rows) -> Ints:
-        """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, told those of other `rows`; `targets` are those of all."""
-        ...
 
 
 class Encoders:
@@ -52,7 +44,10 @@ class Encoders:
         self._vectors[rows] = np.concatenate(parts, axis=1)
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows) -> Ints:
-        """Return labels, see `Teacher`. What labels are called and mean is learned from where a label has no text."""
+        """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, told those of other `rows`; `targets` are those of all.
+
+        What labels are called and mean is learned from where a label has no text.
+        """
         from sklearn.linear_model import LogisticRegression
 
         without = self._is_read[rows] & ~np.isin(targets[rows], targets[rows[rows < self._first]])
@@ -93,20 +88,20 @@ class Answers:
         self._labels = table[:, [known.index(label) for label in data.labels]].argmax(axis=1).astype(np.int32)
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows) -> Ints:
-        """Return labels, see `Teacher`; it is told nothing."""
+        """Return labels, see `Encoders`; it is told nothing."""
         found: Ints = self._labels[asked - self._first]
         return found
 
 
-def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progress) -> Teacher | None:
-    """Return the teacher of a training of what `read_teacher` found; None where there is none."""
-    if not given:
-        return None
+Teacher = Encoders | Answers
+
+
+def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progress) -> Teacher:
+    """Return the teacher of a training of what `read_teacher` found, which is not nothing."""
     encoders = {name: encode for name, each in given.items() if (encode := encode_of(each))}
     if encoders:
         return Encoders(encoders, data, progress)
-    ((name, classifier),) = given.items()
-    return Answers(name, classifier, data, progress)
+    return Answers(*next(iter(given.items())), data, progress)
 
 
 def _unit(vectors: Floats, unlabelled: int) -> Floats:

@@ -72,8 +72,6 @@ from retvec_lite.version import CREATED_BY
 _FOLDS: Final = 3
 _SENTENCE_VECTOR: Final = 64
 """Numbers of a sentence vector in a classifier: as many as of what its words mean."""
-
-
 _OF_SENTENCES: Final = "en"
 """The language of the sentence network."""
 
@@ -153,14 +151,11 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 
 def _about_unlabelled(request: Request, linear: LinearPart | None) -> dict[str, Any]:
     """Return how many texts without labels were learned from, who labelled them, and what that brought."""
-    if linear is None or not linear.brought:
+    if linear is None or not request.unlabelled:
         return {}
-    alone, taught = (round(score, 4) for score in linear.brought)
+    scores = zip(("alone", "taught"), (round(score, 4) for score in linear.brought), strict=False)
     by = " and ".join(request.teacher) or ITSELF
-    return {
-        "unlabelled_texts": len(request.unlabelled) if linear.asks else 0,
-        "taught": {"by": by, "alone": alone, "taught": taught},
-    }
+    return {"unlabelled_texts": len(request.unlabelled) * linear.asks, "taught": {"by": by, **dict(scores)}}
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:

@@ -170,13 +170,6 @@ def test_the_same_data_and_options_change_nothing(folder: Path, force: bool, no_
     assert found.model.to_bytes() == rl.load(folder / "trained").model.to_bytes()
 
 
-def test_the_command_says_that_nothing_changed(folder: Path, main: Main, no_training: Callable[[], None]) -> None:
-    no_training()
-    options = ("--head", "linear", "--meaning", "none", "--ngram-kb", "20", "--seed", "5")
-    code, shown, _ = main("train", str(folder / "a.csv"), "--out", str(folder / "trained"), *options)
-    assert code == 0 and f"Nothing changed in {folder / 'trained'}" in shown and "Written" not in shown
-
-
 CHANGES: dict[str, dict[str, Any]] = {
     "seed": {"seed": 6},
     "option": {"reject_at": 0.9},
