@@ -193,7 +193,7 @@ def _go_on(given: Mapping[str, Any]) -> TrainedClassifier:
     taken = ("data", "labels", "start_from", "out", "force", "progress")
     for name, parameter in inspect.signature(train).parameters.items():
         is_own = name in given and name not in taken
-        if is_own and not (given[name] is parameter.default or given[name] == parameter.default):
+        if is_own and repr(given[name]) != repr(parameter.default):  # an array is equal to nothing
             raise RetvecLiteError(
                 f"{name} cannot change when a classifier goes on learning: leave it out, or train anew on all texts, without start_from."
             )

@@ -265,7 +265,7 @@ def test_other_languages_are_not_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [{"head": "cnn"}, {"max_kb": 500}, {"seed": 1}, {"keep": "nothing"}, {"validation": 0.2}, {"epochs": 3}]
+    "option", [{"head": "cnn"}, {"seed": 1}, {"keep": "nothing"}, {"validation": 0.2}, {"sample_weight": np.ones(3)}]
 )
 def test_options_that_cannot_change_are_refused(option: dict[str, Any], quick: Path) -> None:
     (name,) = option
