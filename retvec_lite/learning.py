@@ -114,7 +114,7 @@ def newer_texts(
             "This classifier keeps nothing of its training texts, so it cannot go on learning: train it again on all texts, old and "
             "new (retvec-lite train OLD.csv NEW.csv --out DIR), without --keep nothing (keep)."
         )
-    if "taught" in model.training:
+    if "taught" in model.training and model.training["unlabelled_texts"]:
         raise RetvecLiteError(
             "This classifier was trained with texts without labels, which it does not keep: train it again on all labelled texts, old and "
             "new, with the same --unlabelled (unlabelled)."
