@@ -34,6 +34,11 @@ settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gate")
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Name a test after the length of its bytes: gzip writes the second into them, and every worker must collect the same names."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("model") / "tiny.tflite"
