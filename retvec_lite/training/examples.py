@@ -97,6 +97,7 @@ class TrainingData:
         mistyped: the texts of `examples.copies`; with a translation, every second copy is one.
         described: the texts behind those with a label, which say what labels are called and mean.
         unlabelled: how many texts come last, without a label: a teacher tells theirs, see `LinearPart`.
+        none: the number of the label that such texts have where they belong to no other.
         background: open texts of no label, which few texts are told from.
         background_ids: their word ids, int32 `[texts, max_words]`.
         held_out_texts: those of `held_out.ids`.
@@ -122,6 +123,7 @@ class TrainingData:
     splits: Sequence[Split]
     refit: bool = False
     unlabelled: int = 0
+    none: int | None = None
 
     @property
     def texts(self) -> int:
@@ -195,6 +197,7 @@ def make_examples(
     described: Described = NOTHING,
     background: Sequence[str] = (),
     unlabelled: Sequence[str] = (),
+    none_label: str | None = None,
     progress: Progress = silent,
 ) -> TrainingData:
     """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
@@ -203,9 +206,10 @@ def make_examples(
 
     Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
     `folds` are the splits of a cross-validation. What labels are called and mean, `described`, is learned from like the training texts, and
-    in every fold, and so are `unlabelled` texts. Progress is told of "encoding texts".
+    in every fold, and so are `unlabelled` texts, of which some may get a label that no other text has, the `none_label`. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
+    labels = labels if none_label in (None, *labels) else (*labels, none_label)
     clean = (*training.texts, *described.texts, *unlabelled)
     ways: dict[str, Any] = {"copies": copies, "typo_rate": typo_rate, "common_words": common_words}
     # A name is a word or two, of which little would be left.
@@ -260,6 +264,7 @@ def make_examples(
         or [(np.arange(len(clean)), np.arange(len(validation)))],
         refit,
         len(unlabelled),
+        None if none_label is None else labels.index(none_label),
     )
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -219,3 +219,23 @@ def held_out_logits(
         for rate, table in found.items():
             table[others] = logits(rate, others)
     return found
+
+
+class Score(NamedTuple):
+    """The mean score of held-out texts over all ways in which they are written, and its mean standard error."""
+
+    score: float
+    error: float
+
+
+def judge(logits: HeldOutLogits, data: TrainingData) -> Score:
+    """Return how good answers to the held-out texts are."""
+    return Score(
+        *np.mean(
+            [
+                [measure(found, data.held_out.truth) for measure in (data.scheme.score, data.scheme.error)]
+                for found in logits.values()
+            ],
+            axis=0,
+        ).tolist()
+    )

@@ -21,10 +21,12 @@ from retvec_lite.data.warnings import check_separated, check_single, check_train
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
-from retvec_lite.training.encoders import AUTO, read_teacher, sign_of
+from retvec_lite.training.encoders import AUTO, encode_of, read_teacher, sign_of
 from retvec_lite.version import CREATED_BY
 
 REJECT_AT: Final = 0.99
+NONE_LABEL: Final = "none of these"
+"""The label of texts without labels that are unlike all that have one."""
 FEW: Final = 3_000
 """Texts up to which they are cross-validated."""
 
@@ -97,6 +99,13 @@ class Request:
             "unlabelled": hashlib.sha256("\n".join(self.unlabelled).encode()).hexdigest()[:16],
             "teacher": [sign_of(name, each, self.unlabelled) for name, each in self.teacher.items()],
         }
+
+    @property
+    def none_label(self) -> str | None:
+        """The label of texts that belong to no other one: the unknown label, or that of texts which an encoder finds unlike all labelled ones."""
+        if self.unknown_label is None and any(map(encode_of, self.teacher.values())):
+            return None if NONE_LABEL in self.training.classes else NONE_LABEL
+        return self.unknown_label
 
 
 def _hash(file: MeaningFile) -> str:

