@@ -290,7 +290,7 @@ def _fit(
     model: TrainedModel, read: Vectors, settings: FitSettings, described: Described, progress: Progress
 ) -> LinearModel:
     """Fit the linear part to everything that was read, and to what labels are called and mean."""
-    facts, ngrams = model.training["linear"], model.ngrams
+    ngrams = model.ngrams
     assert ngrams is not None
     own = np.ones(len(read), np.float32) if read.weights is None else read.weights / read.weights.mean()
     parts, targets = list(read.copies), [read.targets] * len(read.copies)
@@ -319,8 +319,6 @@ def _fit(
         model.labels,
         settings,
         ngrams,
-        few=facts["few"],
-        several=model.multi_label,
         sentences=sentences,
         pieces=pieces.table(features.counts.buckets) if pieces else None,
         counted=np.concatenate(counted),

@@ -1,8 +1,7 @@
 """A solved linear part: weighted n-grams, what words mean and vectors of texts, told apart by a linear classifier.
 
-The problems are convex, so each has one solution. Few texts, and several labels a text, get a support vector machine for each label against
-the rest; others one for all labels at once (Crammer and Singer 2001, https://www.jmlr.org/papers/v2/crammer01a.html), which takes a third of
-the time. scikit-learn solves both by liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
+Each label gets a support vector machine that tells its texts from the rest. These problems are convex, so each has one solution. scikit-learn
+solves them by liblinear (Fan et al. 2008, https://www.jmlr.org/papers/v9/fan08a.html).
 """
 
 import dataclasses
@@ -23,14 +22,19 @@ from retvec_lite.training.linear_features import Features, Matrix
 _DIRECTIONS: Final = 64
 """Principal components of these vectors that are read: all of them are no better, and take twice the time."""
 
-_MEANING_LENGTH: Final = 0.6
-_MEANING_LENGTH_OF_FEW: Final = 0.7
-"""Length of a text's meaning beside n-grams, chosen on validation texts; that of few texts."""
+_POWER: Final = 3
+"""The squared weight of an n-gram is this power of its inverse document frequency: rare n-grams count more than by TF-IDF, whose power is 2."""
+_UNKNOWN: Final = 0.5
+"""Share of that weight for n-grams that no text has: they make a text longer, and what is known of it count less."""
+_PENALTY: Final = 0.5
+"""LinearSVC's C for one label a text. These three were chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
+_MEANING_LENGTH: Final = 0.7
+"""Length of a text's meaning beside n-grams, whose length is 1; chosen on the same texts."""
 _PIECES_LENGTH: Final = 0.5
 """Length of what the pieces of a typical text mean, chosen on validation texts of Chinese headlines and Bengali hate."""
 
-_PENALTY_OF_EACH: Final = 1.0
-"""LinearSVC's C for one label against the rest: its default."""
+_PENALTY_OF_SEVERAL: Final = 1.0
+"""C for several labels a text: the default of LinearSVC."""
 _TOLERANCE: Final = 0.1
 """When LinearSVC ends: weights are rounded to 8 bits afterwards, so its default precision of 1e-4 would be wasted time."""
 _UNSEEN: Final = -2.0
@@ -53,27 +57,6 @@ SENTENCES: Final = Vectors(length=0.5, levels=FOUR_BITS)
 """Those of the sentence network. On 4 bits, as all its layers, files of every recipe compute the same."""
 MEANS: Final = Vectors(length=0.2, levels=EIGHT_BITS)
 """Mean word vectors."""
-
-
-class Weighing(NamedTuple):
-    """How n-grams are weighted, and how much a text may count.
-
-    Attributes:
-        power: the squared weight of an n-gram is this power of its inverse document frequency.
-        penalty: C of the solver.
-        unknown: share of that weight for n-grams that no text has: they make a text longer, and what is known of it count less.
-    """
-
-    power: int
-    penalty: float
-    unknown: float = 1.0
-
-
-USUAL: Final = Weighing(power=2, penalty=0.5)
-RARE: Final = Weighing(power=4, penalty=0.3)
-"""Chosen on validation texts: TF-IDF, and one in which rare n-grams count more."""
-OF_FEW: Final = Weighing(power=3, penalty=0.5, unknown=0.5)
-"""For few texts, chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,21 +102,17 @@ def fit_linear(
     classes: int,
     *,
     seed: int,
-    few: bool = False,
-    weighing: Weighing = USUAL,
     vectors: Vectors = MEANS,
     weights: Floats | None = None,
     text_weights: Floats | None = None,
     pieces: Floats | None = None,
 ) -> LinearModel:
-    """Solve the linear part, as suits `few` texts or many. Labels without a text get low scores.
+    """Solve the linear part. Labels without a text get low scores.
 
     What `pieces` say of each bucket, float32 `[buckets, 128]`, is read as well. It adds up as n-grams do, so the table takes it in.
     `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
     """
-    length = _MEANING_LENGTH_OF_FEW if few else _MEANING_LENGTH
-    weighing = OF_FEW if few else weighing
-    scaled, squares = _weighted(features.counts.matrix(), weighing)
+    scaled, squares = _weighted(features.counts.matrix())
     roots = np.sqrt(squares)
     read = [scaled]
     if pieces is not None:
@@ -143,7 +122,7 @@ def fit_linear(
         centred = _Centred.of(features.vectors, vectors.length)
         read.append(centred.values)
     if features.meaning is not None:
-        read.append(length * features.meaning)
+        read.append(_MEANING_LENGTH * features.meaning)
     scaled = sparse.hstack(read, "csr") if len(read) > 1 else scaled
     weights = np.ones(classes, np.float32) if weights is None else weights
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
@@ -152,9 +131,8 @@ def fit_linear(
     else:
         from sklearn.svm import LinearSVC
 
-        kind = "ovr" if few else "crammer_singer"
         # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
-        solver = LinearSVC(C=weighing.penalty, multi_class=kind, dual=True, random_state=seed, tol=_TOLERANCE)
+        solver = LinearSVC(C=_PENALTY, dual=True, random_state=seed, tol=_TOLERANCE)
         kernel, bias = solve_together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
     kernels = iter(np.split(kernel, np.cumsum([part.shape[1] for part in read[:-1]])))
     table = next(kernels) * roots[:, None]
@@ -172,7 +150,9 @@ def fit_linear(
         solved["head/logits/kernel"] = inner
         solved["head/logits/bias"] = (-centred.centre @ inner).astype(np.float32)
     if features.meaning is not None:
-        solved["meaning/projection"] = snap(np.ascontiguousarray(next(kernels) * np.float32(length)), EIGHT_BITS)
+        solved["meaning/projection"] = snap(
+            np.ascontiguousarray(next(kernels) * np.float32(_MEANING_LENGTH)), EIGHT_BITS
+        )
     return LinearModel(solved, vectors)
 
 
@@ -214,7 +194,7 @@ def _one_against_rest(
     from sklearn.svm import LinearSVC
 
     kernel, bias = np.zeros((scaled.shape[1], classes), np.float32), np.full(classes, _UNSEEN, np.float32)
-    solver = LinearSVC(C=_PENALTY_OF_EACH, dual=True, random_state=seed, tol=_TOLERANCE)
+    solver = LinearSVC(C=_PENALTY_OF_SEVERAL, dual=True, random_state=seed, tol=_TOLERANCE)
     for label, wanted in enumerate(targets.T):
         if wanted.min() == wanted.max():
             bias[label] = _UNSEEN if wanted[0] == 0 else -_UNSEEN
@@ -243,23 +223,23 @@ def _main_directions(centred: Floats, length: float) -> Floats:
     return found
 
 
-def _weighted(counts: Matrix, weighing: Weighing) -> tuple[Matrix, Floats]:
+def _weighted(counts: Matrix) -> tuple[Matrix, Floats]:
     """Return counts as the problem has them, float64 CSR `[texts, buckets]`, each text of length 1, and the squared weight of each bucket.
 
     The values are in float64, as liblinear wants them, made in place, beside the same indices: of many texts, each copy takes gigabytes.
     """
-    squares = _squares(counts, weighing)
+    squares = _squares(counts)
     values = counts.data.astype(np.float64)
     values *= np.sqrt(squares)[counts.indices]
     values /= np.repeat(_lengths(counts, squares), np.diff(counts.indptr))
     return sparse.csr_matrix((values, counts.indices, counts.indptr), counts.shape), squares
 
 
-def _squares(counts: Matrix, weighing: Weighing) -> Floats:
+def _squares(counts: Matrix) -> Floats:
     """Return the squared weight of each bucket, integers from 1 to 127 as float32: a power of its smoothed inverse document frequency."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     inverse = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
-    weights = (inverse / inverse.max()) ** weighing.power * np.where(frequency > 0, 1.0, weighing.unknown)
+    weights = (inverse / inverse.max()) ** _POWER * np.where(frequency > 0, 1.0, _UNKNOWN)
     squares: Floats = np.maximum(np.rint(weights / weights.max() * INTEGERS), 1)
     return squares.astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""The linear part of a classifier: `LinearPart` chooses which n-grams to read, and what words mean beside them, and fits it.
+"""The linear part of a classifier: `LinearPart` reads n-grams, and what words mean beside them, and is fitted to them.
 
 Texts are weighted by TF-IDF; `linear_model` solves the problem.
 """
@@ -6,7 +6,7 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import telling_names
 from retvec_lite.training.examples import Rows
 from retvec_lite.training.linear_features import (
-    USUAL_KIND,
     Features,
-    Kind,
     count_distinct,
     count_hashes,
     fold_counts,
@@ -27,24 +25,17 @@ from retvec_lite.training.linear_features import (
 )
 from retvec_lite.training.linear_model import (
     MEANS,
-    RARE,
     SENTENCES,
-    USUAL,
     LinearModel,
     choose_codebooks,
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits, judge
+from retvec_lite.training.plan import MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
 from retvec_lite.training.request import FEW
 
-LONG_KIND: Final[Kind] = (3, 5)
-"""What is tried beside the usual kind with many texts of few labels: it suits topics of long texts."""
-
-_FEW_LABELS: Final = 20
-"""More labels are usually intents: only the usual kind of n-grams is tried, and rare n-grams count no more than others."""
 _LONG: Final = 30
-"""Words of a typical text from which the long kind is taken, unless the usual one is clearly better."""
+"""Words of a typical text from which texts are long."""
 
 DESCRIBED_WEIGHT: Final = 3.0
 """How much all names and descriptions of a label count together, with their copies, and how much its texts of related words do: shared with
@@ -60,34 +51,10 @@ more of them, and takes the answers of one text in a hundred."""
 _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
 """Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
-_TRIED_OF_MANY: Final = _SHARES_OF_MANY[-1]
-"""Share of many texts that choose what is read: one that the learning curve needs as well."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Read:
-    """All texts, as a kind of n-grams reads them: as they are and mistyped, as far as they are learned from.
-
-    `shares` say how much each of the copies counts, and `pieces` what each bucket means.
-    """
-
-    config: NgramConfig
-    copies: Sequence[Features]
-    shares: Sequence[float]
-    held_out: Mapping[float, Features]
-    background: Features
-    pieces: Floats | None
-
-
-class _Try(NamedTuple):
-    """What was read, and the logits of the held-out texts."""
-
-    read: _Read
-    logits: HeldOutLogits
 
 
 class LinearPart:
-    """Chooses which n-grams to read, and fits the linear part: to each split, to shares of the texts, and to all of them.
+    """Reads the texts, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
     With `vectors`, which makes vectors of texts of their word ids, it reads these as well; with a table of meaning, what a text's words mean
     together. Where both texts and settings say `refit`, it learns from the held-out texts in the end. Progress is told of "fitting
@@ -95,6 +62,7 @@ class LinearPart:
 
     Attributes:
         model: the linear part that was fitted last.
+        config: which n-grams are read.
         few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
             eighth, a quarter and all of them.
@@ -103,8 +71,12 @@ class LinearPart:
     model: LinearModel
     few: bool
     curve: list[tuple[int, float]]
-    _read: _Read
-    _reads_clean: bool
+    config: NgramConfig
+    _copies: Sequence[Features]
+    _shares: Sequence[float]
+    _held_out: Mapping[float, Features]
+    _background: Features
+    _pieces_table: Floats | None
     _told: Rows
 
     def __init__(
@@ -118,12 +90,6 @@ class LinearPart:
         self.few = data.texts <= FEW and not data.scheme.multi_label
         self._pieces, self._teacher = plan.pieces, plan.teacher
         self._fits = self._total = 0
-        self._once_read: dict[int, Floats] = {}
-
-    @property
-    def config(self) -> NgramConfig:
-        """Which n-grams are read."""
-        return self._read.config
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -132,44 +98,38 @@ class LinearPart:
         return {"few": self.few, "clean": self._reads_clean, "names": names}
 
     def learn(self) -> HeldOutLogits:
-        """Choose which n-grams to read, draw the learning curve, and fit `model` to all texts there are to learn from.
+        """Read the texts, draw the learning curve, and fit `model` to all texts there are to learn from.
 
         Returns:
             The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
         """
         if not len(self._data.held_out.truth):
             self._total, self.curve = 1, []
-            self.choose(self._likely_kinds()[0])
+            self.read()
             self.fit(np.arange(len(self._data.clean)))
             return {rate: np.zeros((0, len(self._data.labels)), np.float32) for rate in self._data.held_out.ids}
         folds = len(self._data.splits)
         whole = folds > 1 or self.few
-        kinds, last = self._likely_kinds(), whole or self._refit
-        tried, shares = (1.0, _SHARES) if whole else (_TRIED_OF_MANY, _SHARES_OF_MANY)
-        self._total = (len(kinds) + len({*shares, 1.0} - {tried})) * folds + last
+        last, shares = whole or self._refit, (*(_SHARES if whole else _SHARES_OF_MANY), 1.0)
+        self._total = len(shares) * folds + last
         if self._data.unlabelled and not self._teacher:
             self._total *= 2  # a first fit labels the texts without labels
-        best = self._tried(kinds[0], tried)
-        for kind in kinds[1:]:
-            best = self._better(best, self._tried(kind, tried))
-        self._read, found = best.read, {tried: best.logits}
-        found |= {share: self._predict(share, (0.0,)) for share in shares if share != tried}
-        if tried < 1.0:
-            found[1.0] = self._predict()
+        self.read()
+        found = {share: self._predict(share, None if share == 1.0 else (0.0,)) for share in shares}
         self.curve = self._learning_curve(found)
         if last:
             self.fit(np.arange(len(self._data.clean)))
         return found[1.0]
 
     def answer(self) -> HeldOutLogits:
-        """Return the logits of the held-out texts as they are, each by a model that has not seen it; no kind of n-grams is tried but the likeliest."""
+        """Return the logits of the held-out texts as they are, each by a model that has not seen it."""
         self._total = len(self._data.splits)
-        self.choose(self._likely_kinds()[0])
+        self.read()
         return self._predict(rates=(0.0,))
 
-    def choose(self, kind: Kind) -> None:
-        """Read n-grams of a kind in the texts and their copies; of many long texts, in copies alone: most of their words are as they were."""
-        data, settings = self._data, self._settings
+    def read(self) -> None:
+        """Read the texts and their copies; of many long texts, copies alone: most of their words are as they were."""
+        data, settings, kind = self._data, self._settings, usual_kind(self._data.clean)
         shares = (1.0, TRANSLATED_SHARE) if data.is_translated else (1.0,)
         used = zip(
             data.mistyped[: settings.linear_copies * len(shares)],
@@ -186,55 +146,38 @@ class LinearPart:
         counts = count_hashes(data, texts, kind)
         books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
+        vectors, meaning, known = self._vectors, self._meaning, {}
+        for own, group in zip(
+            ids, texts, strict=True
+        ):  # the texts that are learned from may also be those that are tested on
+            if id(own) not in known:
+                known[id(own)] = (
+                    vectors(own) if vectors else None,
+                    meaning.vectors(data.reader, group) if meaning else None,
+                )
         found = [
-            Features(each, self._vectors_of(own), self._meaning_of(group))
-            for each, own, group in zip(counts if books else fold_counts(counts, buckets), ids, texts, strict=True)
+            Features(each, *known[id(own)])
+            for each, own in zip(counts if books else fold_counts(counts, buckets), ids, strict=True)
         ]
-        self._read = _Read(
-            NgramConfig(buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True),
-            found[: len(copies)],
-            [share for _, _, share in copies],
-            dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True)),
-            found[-1],
-            self._pieces.table(PRIME if books else buckets) if self._pieces else None,
+        self.config = NgramConfig(
+            buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True
         )
-
-    def _tried(self, kind: Kind, share: float) -> "_Try":
-        self.choose(kind)
-        return _Try(self._read, self._predict(share))
-
-    def _better(self, best: "_Try", other: "_Try") -> "_Try":
-        """Return the other try if it is clearly better: by more than a standard error of the score."""
-        score, error = judge(best.logits, self._data)
-        return other if judge(other.logits, self._data).score > score + error else best
-
-    def _vectors_of(self, ids: Ints) -> Floats | None:
-        """Return the vector of each text."""
-        vectors = self._vectors
-        return None if vectors is None else self._once(ids, lambda: vectors(ids))
-
-    def _meaning_of(self, texts: Sequence[str]) -> Floats | None:
-        """Return what the words of each text mean together."""
-        meaning = self._meaning
-        return None if meaning is None else self._once(texts, lambda: meaning.vectors(self._data.reader, texts))
-
-    def _once(self, source: object, read: Callable[[], Floats]) -> Floats:
-        """Return what is read of a source, one of `TrainingData`: once, since it is the same beside all kinds of n-grams."""
-        if id(source) not in self._once_read:
-            self._once_read[id(source)] = read()
-        return self._once_read[id(source)]
+        self._copies, self._shares = found[: len(copies)], [share for _, _, share in copies]
+        self._held_out = dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True))
+        self._background = found[-1]
+        self._pieces_table = self._pieces.table(PRIME if books else buckets) if self._pieces else None
 
     def fit(self, rows: Rows) -> Fit:
         """Fit `model` to some of the texts; to all texts there are to learn from, those set aside included, if these are all rows."""
-        read, is_whole = self._read, len(rows) == len(self._data.clean)
+        is_whole = len(rows) == len(self._data.clean)
         # Held out by the user, or cross-validated, they are not set aside.
-        held_out = list(read.held_out.values())[: len(read.copies)] if self._refit and is_whole else []
+        held_out = list(self._held_out.values())[: len(self._copies)] if self._refit and is_whole else []
         self.model = self._solve(rows, held_out)
         return Fit(self.model.weights)
 
     def logits(self, rate: float, rows: Rows) -> Floats:
         """Return the logits of some held-out texts by `model`, float32 `[texts, classes]`."""
-        return self.model.scores(self._read.held_out[rate][rows])
+        return self.model.scores(self._held_out[rate][rows])
 
     def _learning_curve(self, found: Mapping[float, Mapping[float, Floats]]) -> list[tuple[int, float]]:
         """Return the points of `curve`, from the logits of held-out texts by models of shares of the texts."""
@@ -269,33 +212,31 @@ class LinearPart:
             targets[asked] = self._teacher.answers(labelled, targets, asked)
         else:
             first = self._solve_known(labelled, targets, held_out)
-            targets[asked] = first.scores(self._read.copies[0][asked]).argmax(axis=1)
+            targets[asked] = first.scores(self._copies[0][asked]).argmax(axis=1)
         return self._solve_known(rows, targets, held_out)
 
     def _solve_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
         """Fit a model as `_solve` does, to texts whose labels are known."""
-        read, data, settings = self._read, self._data, self._settings
+        data, copies = self._data, self._copies
         rows = np.concatenate([self._telling(rows[rows < data.labelled]), rows[rows >= data.labelled]])
         self._told = rows[(rows >= self._names.start) & (rows < self._names.stop)]
-        features = read.copies[0][rows].joined([*(part[rows] for part in read.copies[1:]), *held_out])
-        targets = np.concatenate([all_targets[rows]] * len(read.copies) + [data.held_out.truth] * len(held_out))
+        features = copies[0][rows].joined([*(part[rows] for part in copies[1:]), *held_out])
+        targets = np.concatenate([all_targets[rows]] * len(copies) + [data.held_out.truth] * len(held_out))
         counted = targets
         if data.described.texts:
             is_described = (rows >= data.texts) & (rows < data.labelled)
             once = [all_targets[rows[~is_described]], np.unique(all_targets[rows[is_described]])]
-            counted = np.concatenate(once * len(read.copies) + [data.held_out.truth] * len(held_out))
+            counted = np.concatenate(once * len(copies) + [data.held_out.truth] * len(held_out))
         model = solve(
             features,
             targets,
             self._text_weights(rows, all_targets, held_out),
             data.labels,
-            settings,
-            read.config,
+            self._settings,
+            self.config,
             counted=counted,
-            few=self.few,
-            several=data.scheme.multi_label,
             sentences=self._sentences,
-            pieces=read.pieces,
+            pieces=self._pieces_table,
         )
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
@@ -314,7 +255,7 @@ class LinearPart:
         others = (
             np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights
         )
-        copies = [np.float32(share) * own for share in self._read.shares]
+        copies = [np.float32(share) * own for share in self._shares]
         return np.concatenate([*copies, *[others] * len(held_out)])
 
     def _weigh_described(self, own: Floats, rows: Rows) -> None:
@@ -323,7 +264,7 @@ class LinearPart:
         texts = np.bincount(data.examples.targets[rows[rows < data.texts]], minlength=len(data.labels))
         described = rows[(rows >= data.texts) & (rows < data.labelled)]
         related = int(np.count_nonzero(described >= data.labelled - data.described.related))
-        own[described] = described_weights(data.examples.targets[described], related, texts, sum(self._read.shares))
+        own[described] = described_weights(data.examples.targets[described], related, texts, sum(self._shares))
 
     @property
     def _names(self) -> slice:
@@ -332,7 +273,7 @@ class LinearPart:
 
     def background(self) -> Floats:
         """Return the logits of the background by `model`, float32 `[texts, classes]`."""
-        return self.model.scores(self._read.background)
+        return self.model.scores(self._background)
 
     def _telling(self, rows: Rows) -> Rows:
         """Return the rows without names of labels that do not mean what the texts and descriptions of their label mean, or of which that is not known.
@@ -346,7 +287,7 @@ class LinearPart:
         is_related = rows >= data.labelled - data.described.related
         called, related, others = rows[is_name], rows[is_related], rows[~is_name & ~is_related]
         targets = data.examples.targets
-        meaning = self._meaning_of(data.clean)
+        meaning = self._copies[0].meaning
         if meaning is None:
             telling = ~np.isin(targets[called], targets[others])
         else:
@@ -361,13 +302,6 @@ class LinearPart:
             self.model = self._solve(self._share(rows, share))
 
         return held_out_logits(self._data, fit, self.logits, rates)
-
-    def _likely_kinds(self) -> tuple[Kind, ...]:
-        """Return the kinds to try. The first is kept unless another is clearly better; the length of the texts chooses it."""
-        usual = usual_kind(self._data.clean)
-        if self.few or usual != USUAL_KIND or len(self._data.labels) > _FEW_LABELS:
-            return (usual,)
-        return (LONG_KIND, usual) if self._is_long else (usual, LONG_KIND)
 
     @functools.cached_property
     def _is_long(self) -> bool:
@@ -399,8 +333,6 @@ def solve(
     settings: FitSettings,
     config: NgramConfig,
     *,
-    few: bool,
-    several: bool,
     sentences: bool,
     pieces: Floats | None = None,
     counted: Ints | None = None,
@@ -414,14 +346,10 @@ def solve(
         labels: all labels.
         settings: those of the training.
         config: which n-grams were read.
-        few: whether the texts are few, see `fit_linear`.
-        several: whether a text may have several labels.
         sentences: whether the vectors are of the sentence network.
         pieces: see `fit_linear`.
         counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
     """
-    # Rare n-grams count more where they share no bucket with frequent ones, and topics rather than intents are told apart.
-    rare = config.codebooks > 0 and not (several or len(labels) > _FEW_LABELS)
     model = fit_linear(
         features,
         targets,
@@ -429,8 +357,6 @@ def solve(
         weights=class_weights(settings.class_weights, targets if counted is None else counted, labels),
         text_weights=text_weights,
         seed=settings.seed,
-        few=few,
-        weighing=RARE if rare else USUAL,
         vectors=SENTENCES if sentences else MEANS,
         pieces=pieces,
     )

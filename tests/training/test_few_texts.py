@@ -19,7 +19,7 @@ from retvec_lite.training.train import choose_folds
 @pytest.mark.parametrize(
     ("few", "meaning", "expected"), [(True, True, True), (True, False, True), (False, True, False)]
 )
-def test_few_texts_get_a_machine_for_each_label_and_with_meaning_names_of_labels(
+def test_texts_get_with_meaning_names_of_labels(
     synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
 ) -> None:
     training = tiny_dataset(6)
@@ -32,15 +32,15 @@ def test_few_texts_get_a_machine_for_each_label_and_with_meaning_names_of_labels
     seen, plain = [], linear_part.fit_linear
 
     def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
-        seen.append((options["few"], len(targets)))
+        seen.append(len(targets))
         return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     fitter = linear_of(told, meaning=synonym_part if meaning else None)
-    fitter.choose((1, 4))
+    fitter.read()
     fitter._solve(np.arange(28))
     assert fitter.few == expected
-    assert seen == [(expected, 2 * (24 + 4 * meaning))], "texts, a mistyped copy, and names"
+    assert seen == [2 * (24 + 4 * meaning)], "texts, a mistyped copy, and names"
 
 
 def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:
@@ -67,7 +67,7 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
             named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
         )
         fitter = linear_of(told, meaning=synonym_part)
-        fitter.choose((1, 4))
+        fitter.read()
         seen: list[int] = []
         with monkeypatch.context() as patch:
             patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))

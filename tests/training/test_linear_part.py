@@ -1,6 +1,5 @@
 """The n-grams of a training: buckets that fill a file below 1 MB, the kind that fits the texts, and the learning curve."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,9 +22,8 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.training import linear_part
 from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import TrainingData, make_examples
-from retvec_lite.training.linear_features import USUAL_KIND, Kind
-from retvec_lite.training.linear_model import RARE, USUAL, Weighing
-from retvec_lite.training.linear_part import LONG_KIND, LinearPart
+from retvec_lite.training.linear_features import Kind
+from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.train import choose_folds
 
 CONFIG = EncoderConfig(max_chars=136, max_words=24)
@@ -133,8 +131,6 @@ def test_a_file_stays_below_a_limit_of_ones_own() -> None:
         assert recipe != "int8" or 400_000 < found < 500_000, "as much as leaves room for the other formats"
 
 
-KINDS = (USUAL_KIND, LONG_KIND)
-
 # --- which n-grams ----------------------------------------------------------------------------------------------------
 
 
@@ -153,61 +149,6 @@ def kind_of(found: LinearPart) -> Kind:
 
 def fitter(data: TrainingData) -> LinearPart:
     return linear_of(data, 500)
-
-
-@pytest.mark.parametrize("best", KINDS, ids=str)
-def test_with_few_labels_the_better_kind_is_kept(monkeypatch: pytest.MonkeyPatch, best: Kind) -> None:
-    """Each kind is tried with many texts; the labels that are right decide, whichever kind comes first."""
-    monkeypatch.setattr(linear_part, "FEW", 10)
-    data = data_of()
-    found = fitter(data)
-    plain, tried = linear_part.fit_linear, []
-
-    def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
-        tried.append(kind_of(found))
-        targets = targets if kind_of(found) == best else (targets + 1) % classes
-        return plain(features, targets, classes, **options)
-
-    monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
-    logits = found.learn()
-    assert tried == [KINDS[0]] * 3 + [KINDS[1]] * 3 + [best] * 7, "and the learning curve, and all texts"
-    assert kind_of(found) == best and found.config == NgramConfig(
-        buckets=500, longest=best[1], shortest=best[0], plain_letters=True
-    )
-    assert {rate: part.shape for rate, part in logits.items()} == dict.fromkeys(data.held_out.ids, (36, 4))
-    assert (logits[0.0].argmax(axis=1) == data.held_out.truth).mean() > 0.8
-    assert found.model.weights["ngrams/table"].shape == (500, 4)
-
-
-def test_with_many_labels_only_the_first_kind_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_part, "_FEW_LABELS", 3)
-    tried = []
-    plain = LinearPart.choose
-    monkeypatch.setattr(LinearPart, "choose", lambda self, kind: (tried.append(kind), plain(self, kind)))
-    found = fitter(data_of())
-    found.learn()
-    assert tried == [KINDS[0]] == [kind_of(found)]
-
-
-@pytest.mark.parametrize(
-    ("labels", "codebooks", "weighing"),
-    [(4, 1, RARE), (4, 0, USUAL), (3, 1, USUAL)],
-    ids=["rare", "buckets", "many labels"],
-)
-def test_rare_ngrams_lead_with_codebooks_and_few_labels(
-    monkeypatch: pytest.MonkeyPatch, labels: int, codebooks: int, weighing: Weighing
-) -> None:
-    monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: codebooks)
-    monkeypatch.setattr(linear_part, "_FEW_LABELS", labels)
-    plain, seen = linear_part.fit_linear, []
-    monkeypatch.setattr(
-        linear_part,
-        "fit_linear",
-        lambda *data, **options: (seen.append(options["weighing"]), plain(*data, **options))[1],
-    )
-    found = fitter(data_of())
-    found.learn()
-    assert set(seen) == {weighing} and found.config.codebooks == codebooks
 
 
 # --- the last fit -----------------------------------------------------------------------------------------------------
@@ -285,15 +226,6 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     assert len(seen) == 10 and all(targets == {0, 1} for targets in seen)
 
 
-def test_long_texts_are_read_by_long_ngrams_unless_short_ones_are_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = data_of()
-    assert linear_of(short, 500)._likely_kinds() == KINDS[:1], "of few texts, no kind is tried"
-    monkeypatch.setattr(linear_part, "FEW", 10)
-    assert linear_of(short, 500)._likely_kinds() == KINDS
-    long = dataclasses.replace(short, clean_ids=np.ones((len(short.clean), 35), np.int32))
-    assert linear_of(long, 500)._likely_kinds() == KINDS[::-1]
-
-
 @pytest.mark.parametrize("few", [True, False], ids=["few", "many"])
 @pytest.mark.parametrize(
     ("word", "kind"),
@@ -313,6 +245,5 @@ def test_syllables_are_read_by_short_ngrams(monkeypatch: pytest.MonkeyPatch, wor
     training = type(texts)(tuple(f"{word} 10:30, {place}!" for place in range(36)), texts.labels, texts.path)
     data = make_examples(training, training, copies=1, typo_rate=0.0, folds=choose_folds(training, 0), seed=0)
     found = fitter(data)
-    assert found._likely_kinds()[0] == kind
     found.learn()
     assert kind_of(found) == kind
