@@ -209,7 +209,7 @@ def make_examples(
     in every fold, and so are `unlabelled` texts, of which some may get a label that no other text has, the `none_label`. Progress is told of "encoding texts".
     """
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
-    labels = labels if none_label in (None, *labels) else (*labels, none_label)
+    labels = labels if none_label is None or none_label in labels else (*labels, none_label)
     clean = (*training.texts, *described.texts, *unlabelled)
     ways: dict[str, Any] = {"copies": copies, "typo_rate": typo_rate, "common_words": common_words}
     # A name is a word or two, of which little would be left.
