@@ -9,11 +9,14 @@ import os
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin
 
 from retvec_lite.errors import RetvecLiteError, did_you_mean, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Arguments = ParamSpec("Arguments")
+Options = TypeVar("Options")
+Result = TypeVar("Result")
 
 _Test = Callable[[Any], bool]
 
@@ -78,30 +81,50 @@ def bind(
         raise TypeError(f"{function}: {error}.") from None
 
 
-def takes(source: Callable[..., Any], *names: str) -> Callable[[Function], Function]:
-    """Let a function whose last argument is `**reading` take some arguments of another one, as that one declares and documents them.
+def takes(options: type) -> Callable[[Function], Function]:
+    """Let a function whose last argument is `**reading` take the fields of a dataclass, as that declares and documents them.
 
     Both the signature and the docstring then list them, so that `help` and everything that is made from signatures know them.
     """
 
     def extend(function: Function) -> Function:
-        theirs, told = inspect.signature(source).parameters, described(source)
         *own, _ = inspect.signature(function).parameters.values()
-        named = [theirs[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
-        function.__signature__ = inspect.Signature([*own, *named])  # type: ignore[attr-defined]
-        lines = (function.__doc__ or "").splitlines()
-        for place, line in enumerate(lines):
-            if line.lstrip().startswith("reading: "):
-                indent = line[: len(line) - len(line.lstrip())]
-                lines[place : place + 1] = [f"{indent}{name}: {told[name]}." for name in names]
-        function.__doc__ = "\n".join(lines) or None
+        function.__signature__ = inspect.Signature([*own, *inspect.signature(options).parameters.values()])  # type: ignore[attr-defined]
+        doc, told = function.__doc__ or "", described(options)
+        function.__doc__ = re.sub(
+            r"^( *)reading: .*", lambda line: _listed(told, line[1]), doc, count=1, flags=re.MULTILINE
+        )
         return function
 
     return extend
 
 
+def spread(
+    options: Callable[Arguments, Options],
+) -> Callable[[Callable[[Options], Result]], Callable[Arguments, Result]]:
+    """Let a function of one dataclass be called with its fields, which its signature and its docstring then list."""
+
+    def extend(function: Callable[[Options], Result]) -> Callable[Arguments, Result]:
+        @functools.wraps(function)
+        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            return function(options(*args, **kwargs))
+
+        signature, told = inspect.signature(options), described(options)
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        summary, rest = (function.__doc__ or "").split("\n\n    Raises:", 1)
+        explained = _listed({name: told[name] for name in signature.parameters}, " " * 8)
+        call.__doc__ = f"{summary}\n\n    Args:\n{explained}\n\n    Raises:{rest}"
+        return call
+
+    return extend
+
+
+def _listed(told: Mapping[str, str], indent: str) -> str:
+    return "\n".join(f"{indent}{name}: {text}." for name, text in told.items())
+
+
 def described(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what the docstring of a function says of each argument, in one line without a full stop.
+    """Return what the docstring of a function, or of a dataclass and what it is made of, says of each argument, in one line without a full stop.
 
     Example:
         >>> from retvec_lite.arguments import described
@@ -109,9 +132,12 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
         >>> described(mistype)["seed"]
         'an integer, or a generator to go on drawing from'
     """
-    _, _, rest = (inspect.getdoc(function) or "").partition("\nArgs:\n")
-    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", rest.partition("\n\n")[0], re.MULTILINE)
-    return {name: " ".join(text.split()).removesuffix(".") for name, text in found}
+    found: dict[str, str] = {}
+    for each in function.__mro__ if isinstance(function, type) else (function,):
+        _, _, rest = re.sub("\nAttributes:\n", "\nArgs:\n", inspect.cleandoc(each.__doc__ or "")).partition("\nArgs:\n")
+        told = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", rest.partition("\n\n")[0], re.MULTILINE)
+        found = {name: " ".join(text.split()).removesuffix(".") for name, text in told} | found
+    return found
 
 
 def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:

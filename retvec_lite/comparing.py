@@ -2,28 +2,30 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.calibration import unknown_rows
-from retvec_lite.data.comparison import Comparison, check_csv, compare_answers
-from retvec_lite.data.dataset import READING, ReadingOptions, as_dataset, read_dataset
+from retvec_lite.data.comparison import Answer, Comparison, check_csv, compare_answers
+from retvec_lite.data.dataset import Reading, ReadingOptions, as_dataset
 from retvec_lite.data.scores import check_data
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import require_writable
-from retvec_lite.learning import answers_of
 from retvec_lite.loading import load
 from retvec_lite.terminal import Progress, watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_CHUNK: Final = 512
+"""Texts between two reports of progress."""
+
 
 @checked
-@takes(read_dataset, *READING)
+@takes(Reading)
 def compare(
     old: str | os.PathLike[str] | Classifier,
     new: str | os.PathLike[str] | Classifier,
@@ -59,7 +61,7 @@ def compare(
         output: a .csv file to write: the texts that the two answer differently.
         force: replace that file if it exists.
         progress: a callback (what, done, total), or True for bars on standard error.
-        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see `read_dataset`.
+        reading: see `data.dataset.Reading`.
 
     Raises:
         RetvecLiteError: for classifiers that cannot be loaded, one that gives a text one label beside one that gives several, data that
@@ -96,7 +98,7 @@ def compare(
     check_data(dataset, sorted(known[0] | known[1]), none, several, ("Neither classifier knows", "they know"))
     with watched(progress) as report:
         answers = [
-            answers_of(found, dataset.texts, none, f"{which} classifier", report, reject=reject or several)
+            _answers_of(found, dataset.texts, none, f"{which} classifier", report, reject=reject or several)
             for found, which in zip(classifiers, ("old", "new"), strict=True)
         ]
     comparison = dataclasses.replace(
@@ -123,3 +125,17 @@ def _loaded(given: str | os.PathLike[str] | Classifier, which: str, runtime: str
 def _name_of(given: str | os.PathLike[str] | Classifier, runtime: str | None) -> str:
     name = repr(given) if isinstance(given, Classifier) else os.fspath(given)
     return name if runtime is None else f"{name} on {runtime}"
+
+
+def _answers_of(
+    classifier: Classifier, texts: Sequence[str], none: Container[str], what: str, progress: Progress, *, reject: bool
+) -> list[Answer]:
+    """Return what a classifier answers; a label that means `none` of the others is no label."""
+    several, found = classifier.decision.multi_label, []
+    for done, predictions in enumerate(classifier.predict_many(texts, None if several else 1, reject=reject), 1):
+        labels = [label for label, _ in predictions if label is not None and label not in none]
+        probability = min((probability for _, probability in predictions), default=None)
+        found.append(Answer(tuple(sorted(labels)), probability))
+        if not done % _CHUNK or done == len(texts):
+            progress(what, done, len(texts))
+    return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
 from retvec_lite.data import scores
-from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, as_dataset, read_dataset
+from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions, as_dataset
 from retvec_lite.data.scores import TYPO_RATES, TYPO_SEED, Evaluation
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress, watched
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @checked
-@takes(read_dataset, *READING)
+@takes(Reading)
 def evaluate(
     classifier: Classifier,
     data: Any,
@@ -46,7 +46,7 @@ def evaluate(
         seed: of the typos.
         by: column of a file or table, such as the language of each text: each of its values is also scored by itself.
         progress: a callback (what, done, total), or True for a bar on standard error.
-        reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows`, `multi_label` and `labels_from`, see `read_dataset`.
+        reading: see `data.dataset.Reading`.
 
     Raises:
         RetvecLiteError: for data that cannot be read, labels that the model does not know, an unknown label that is not in

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,31 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from retvec_lite.api import train
 from retvec_lite.arguments import as_texts, bind
 from retvec_lite.contract import Floats
-from retvec_lite.data.dataset import READING
+from retvec_lite.data.dataset import Reading, as_dataset
 from retvec_lite.data.labels import cell_of, label_of, listed_in, split_labels
 from retvec_lite.data.texts import present
 from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.training.options import TrainOptions
 
 if TYPE_CHECKING:
     from retvec_lite.trained import TrainedClassifier
 
-_ELSEWHERE: Final = (
-    "data",
-    "labels",
-    "sample_weight",
-    "start_from",
-    "keep",
-    "out",
-    "force",
-    "progress",
-    *(name for name in READING if name != "multi_label"),
-)
-"""Arguments of `train` that `fit` takes, or that are about files and going on learning."""
-
 _SELF: Final = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_OPTIONS: Final = [
-    parameter for name, parameter in inspect.signature(train).parameters.items() if name not in _ELSEWHERE
-]
+_OF_FILES: Final = {field.name for field in fields(Reading)} - {"multi_label"}
+_OPTIONS: Final = [each for name, each in inspect.signature(TrainOptions).parameters.items() if name not in _OF_FILES]
 
 
 class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
@@ -88,7 +76,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         unknown = None if self.unknown_label is None else str(self.unknown_label)
         given = {"multi_label": several, "class_weights": _by_name(self.class_weights), "unknown_label": unknown}
         options = {**self.get_params(), **given}
-        self.classifier_: TrainedClassifier = train(_one_column(X), labels, sample_weight=sample_weight, **options)
+        data = as_dataset(_one_column(X), labels, multi_label=several, sample_weight=sample_weight)
+        self.classifier_: TrainedClassifier = train(data, **options)
         return self
 
     def _read(self, y: Any) -> tuple[list[Any], bool]:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
-from retvec_lite.data.dataset import READING, Dataset, ReadingOptions, read_dataset
-from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME
+from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
+from retvec_lite.data.kept import TEXTS_NAME, texts_bytes
 from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.files import atomic_directory, explain_os_error
-from retvec_lite.learning import Lesson, kept_file, newer_texts, read_kept, taught_more
+from retvec_lite.learning import Lesson, joined, newer_texts, options_of, read_kept
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
 from retvec_lite.model.weight_files import TrainedModel
@@ -31,19 +31,19 @@ from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
 from retvec_lite.runtime.pool import Runs, refuse_litert
 from retvec_lite.summary import summary
 from retvec_lite.terminal import Progress, watched
+from retvec_lite.training.request import Request, read_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from retvec_lite.converters.export_report import Report
-    from retvec_lite.training.learning import Kept
 
 PAGE_NAME: Final = "report.html"
 
 SAVED_FILES: Final = (CLASSIFIER_FILE, REPORT_NAME, CARD_NAME, PAGE_NAME)
 """What `TrainedClassifier.save` writes; the page right after a training only."""
 
-OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME, VECTORS_NAME)
+OWNED_FILES: Final = (*SAVED_FILES, TEXTS_NAME)
 """All that `force` may replace."""
 
 
@@ -71,7 +71,7 @@ class TrainedClassifier(Classifier):
         validation: Mapping[float, Evaluation] | None = None,
         held_out: HeldOut | None = None,
         *,
-        kept: "Kept | Path | None" = None,
+        kept: Dataset | Path | None = None,
         num_threads: int = 1,
         runtime: str | None = None,
         workers: int | None = None,
@@ -89,7 +89,7 @@ class TrainedClassifier(Classifier):
         # Texts stay here: other processes answer, and need none of them.
         return {**super().__getstate__(), "held_out": None, "_kept": None}
 
-    def _like(self, model: TrainedModel, kept: "Kept | Path | None") -> "TrainedClassifier":
+    def _like(self, model: TrainedModel, kept: Dataset | Path | None) -> "TrainedClassifier":
         """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
         threads, runtime, workers, isolated, languages = self._options
         options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
@@ -122,8 +122,8 @@ class TrainedClassifier(Classifier):
         return self.model.training
 
     @property
-    def kept(self) -> "Kept | None":
-        """What is kept of the texts of the training: a `Dataset`, or what is read of them; None for nothing.
+    def kept(self) -> Dataset | None:
+        """The texts of the training; None where they are not kept.
 
         Raises:
             RetvecLiteError: for a file in the trained folder that is damaged.
@@ -157,8 +157,13 @@ class TrainedClassifier(Classifier):
         report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
         contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
-            contents.append(self._page(self.held_out))
-        files = [*zip(SAVED_FILES, contents, strict=False), *(() if self.kept is None else [kept_file(self.kept)])]
+            from retvec_lite.report_page.page import training_page
+
+            contents.append(training_page(self.model, self.validation, self.held_out))
+        files = [
+            *zip(SAVED_FILES, contents, strict=False),
+            *(() if self.kept is None else [(TEXTS_NAME, texts_bytes(self.kept))]),
+        ]
         try:
             for name, content in files:
                 (place / name).write_bytes(content)
@@ -166,7 +171,7 @@ class TrainedClassifier(Classifier):
             raise explain_os_error(error, place) from error
 
     @checked
-    @takes(read_dataset, *READING)
+    @takes(Reading)
     def with_threshold(
         self,
         threshold: float | None = None,
@@ -195,8 +200,7 @@ class TrainedClassifier(Classifier):
             unknown_label: the label in the data of the texts of no label; that of the training is known. One of the classifier's own is
                 never an answer from then on, as with `unknown_label` of `train`.
             progress: a callback (what, done, total), or True for a bar on standard error.
-            reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows` and `multi_label`, see
-                `read_dataset`.
+            reading: see `data.dataset.Reading`.
 
         Raises:
             RetvecLiteError: for a classifier that may give several labels, a share out of range, data without what it is to be chosen
@@ -236,11 +240,6 @@ class TrainedClassifier(Classifier):
                 answers = self.training.get("right_answers", math.inf)
                 threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
         return self._like(with_threshold(whole.model, float(threshold), None if has_data else keep), self._kept)
-
-    def _page(self, held_out: HeldOut) -> bytes:
-        from retvec_lite.report_page.page import training_page
-
-        return training_page(self.model, self.validation, held_out)
 
     @checked
     def export(
@@ -312,7 +311,7 @@ class TrainedClassifier(Classifier):
             )
 
     @checked
-    @takes(read_dataset, *READING)
+    @takes(Reading)
     def learn(
         self,
         data: Any,
@@ -323,11 +322,11 @@ class TrainedClassifier(Classifier):
         progress: Progress | bool | None = None,
         **reading: "Unpack[ReadingOptions]",
     ) -> "TrainedClassifier":
-        """Return a classifier that has learned from more texts as well, in a fraction of the time of a training.
+        """Return a classifier that is trained as this one was, on the texts that it kept and on more.
 
         A text that was there, but for case, punctuation and spaces, has its newer label from now on; of several such texts in the data the
-        last one counts. Labels may be new. The classifier needs what `train` keeps (`keep`) of the texts before. What those chose stays as
-        it is, such as which n-grams are read, a network and thresholds; `lesson` of the new one tells what changed.
+        last one counts. Labels may be new. It takes as long as a training of all texts. `lesson` of the new one tells what was new;
+        `compare` tells what became better and worse.
 
         Args:
             data: labelled texts, as `train` takes them.
@@ -335,10 +334,11 @@ class TrainedClassifier(Classifier):
             out: folder for the new classifier; it may be that of this one.
             force: replace an earlier classifier in that folder.
             progress: a callback (what, done, total), or True for bars on standard error.
-            reading: how files and tables are read: `text_column`, `label_column`, `delimiter`, `skip_bad_rows`, `multi_label` and `labels_from`, see `read_dataset`.
+            reading: see `data.dataset.Reading`.
 
         Raises:
-            RetvecLiteError: for a classifier that keeps nothing, data to learn nothing from, or a folder that exists or cannot be written.
+            RetvecLiteError: for a classifier that keeps no texts (`keep` of `train`), or was trained with texts without labels or files of
+                your own; data to learn nothing from; or a folder that exists or cannot be written.
             ModuleNotFoundError: when a package of the extra `train` is not installed.
 
         Example:
@@ -349,46 +349,52 @@ class TrainedClassifier(Classifier):
             >>> better.labels
             ('alarm', 'delivery', 'music')
         """
+        options = options_of(self.model, self.kept is not None)
+        both, lesson = joined(self.model, self.kept, newer_texts(self.model, data, labels, reading))
 
-        def read() -> Dataset:
-            return newer_texts(self.model, self.kept is not None, data, labels, reading)
+        def learned(report: Progress) -> "TrainedClassifier":
+            if both is None:
+                return self._like(self.model, self.kept)
+            result = fitted(read_request(both, None, options), True, report)
+            chosen = self.model.decision.threshold
+            return result if "reject_at" in self.training or chosen is None else result.with_threshold(chosen)
 
-        if out is None:
-            return self._learned(read(), progress)
-        # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
-        if self._is_in(out, force) and not self._changes(new := read()):
-            return self._learned(new, progress)
-        with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
-            found = self._learned(read(), progress)
-            found._write(place)
-        return found
+        with watched(progress) as report:
+            # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
+            stays = both is None and out is not None and force and self._is_in(out)
+            result = written(lambda: learned(report), None if stays else out, force)
+        result.lesson = lesson
+        return result
 
-    def _is_in(self, folder: str | os.PathLike[str], force: bool) -> bool:
-        """Return whether a folder that may be replaced has this classifier."""
+    def _is_in(self, folder: str | os.PathLike[str]) -> bool:
+        """Return whether a folder has this classifier."""
         try:
-            return force and (Path(folder) / CLASSIFIER_FILE).read_bytes() == self.model.to_bytes()
+            return (Path(folder) / CLASSIFIER_FILE).read_bytes() == self.model.to_bytes()
         except OSError:
             return False
-
-    def _changes(self, new: Dataset) -> bool:
-        """Return whether there is something to learn from texts."""
-        from retvec_lite.training.learning import changes
-
-        return self.kept is not None and bool(changes(self.kept, new).new)
-
-    def _learned(self, new: Dataset, progress: Progress | bool | None) -> "TrainedClassifier":
-        """Return the classifier that has learned from texts, with what that changed as its `lesson`."""
-        assert self.kept is not None
-        with watched(progress) as report:
-            result, lesson = taught_more(self, self.model, self.kept, new, self._like, report)
-        result.lesson = lesson
-        if result.model is not self.model:
-            # What was measured is of the earlier training: its facts have it, but no page shows it as the new one's.
-            result.validation, result.held_out = {}, None
-        return result
 
     def _head(self) -> str:
         return self.model.head.name
 
     def __str__(self) -> str:
         return summary(self.model, self.held_out)
+
+
+def fitted(request: Request, keep: bool, progress: Progress) -> TrainedClassifier:
+    """Train what is asked for; `keep` its texts to go on learning."""
+    from retvec_lite.training.train import fit_classifier
+
+    model, validation, held_out = fit_classifier(request, progress=progress)
+    return TrainedClassifier(model, validation, held_out, kept=request.training if keep else None)
+
+
+def written(
+    make: Callable[[], TrainedClassifier], out: str | os.PathLike[str] | None, force: bool
+) -> TrainedClassifier:
+    """Make a classifier, and write it into a folder if one is given, which is opened before: a place that cannot be written must cost no result."""
+    if out is None:
+        return make()
+    with atomic_directory(out, force=force, owned=OWNED_FILES) as place:
+        classifier = make()
+        classifier._write(place)
+    return classifier

@@ -59,10 +59,9 @@ def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision)
     if not found.tested:
         return _from_names(found) if facts.get("described") else []
     if found.are_few:
-        return [f"Ship or not: nobody can say yet. {_few_texts(found)}", *_learned(found), f"{NEXT}{_next(found)}"]
+        return [f"Ship or not: nobody can say yet. {_few_texts(found)}", f"{NEXT}{_next(found)}"]
     lines = [
         _ship(found),
-        *_learned(found),
         *_how_good(found),
         *_compared(found),
         *_none_of_these(found),
@@ -74,7 +73,7 @@ def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision)
 def figures(facts: Mapping[str, Any], labels: Sequence[str]) -> list[str]:
     """Return what to expect of a classifier, and what simpler ways would reach, for those who did not train it; no label is named."""
     found = Facts(facts, labels, Decision())
-    return [*_learned(found), *_how_good(found), *_compared(found)] if found.tested else []
+    return [*_how_good(found), *_compared(found)] if found.tested else []
 
 
 # --- the lines --------------------------------------------------------------------------------------------------------
@@ -97,17 +96,6 @@ def _ship(found: Facts) -> str:
     return f"Ship it if {what} enough."
 
 
-def _learned(found: Facts) -> Iterator[str]:
-    """Tell what was learned since the training that the figures are of."""
-    lessons = found.facts.get("learned", ())
-    if lessons:
-        added, corrected = (sum(lesson[what] for lesson in lessons) for what in ("added", "corrected"))
-        yield (
-            f"All figures are of the training before {added:,} new texts and {corrected:,} corrected ones were learned, the last on "
-            f"{shown(lessons[-1]['learned_on'])}; of these, the classifier before got {lessons[-1]['right_before']:.0%} right."
-        )
-
-
 def _from_names(found: Facts) -> list[str]:
     """Return the verdict on a classifier that was tested on nothing."""
     known, described = expected(len(found.labels)), found.facts["described"].get("descriptions")
@@ -126,7 +114,6 @@ def _from_names(found: Facts) -> list[str]:
             if described or found.facts["described"].get("names")
             else []
         ),
-        *_learned(found),
         *_none_of_these(found),
         f"{NEXT}write five texts of each label, or choose them from texts without labels (retvec-lite suggest), and train with these as well.",
     ]

@@ -231,7 +231,7 @@ _OF_FILES = {"output", "label_column", "probability_column", "force"}
 """Options of `classify` whose twin is `classify_files`."""
 
 TWINS = {
-    "train": (rl.train, {"plot"}),
+    "train": (rl.train, {"plot", "start_from"}),
     "export": (rl.TrainedClassifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
     "classify": (
@@ -245,7 +245,7 @@ TWINS = {
     "demo": (rl.demo, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
-(`classifier.export`, `plot_learning_curve(classifier)`, `evaluate(load(model))`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
+(`classifier.export`, `plot_learning_curve(classifier)`, `learn(data)` of what `start_from` names, `evaluate(load(model))`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
 `classifier.memory.load`, `to_dict()` for --json)."""
 
 
@@ -281,7 +281,7 @@ def test_options_stand_once() -> None:
         assert theirs[name].annotation == kind and told[name] == explained[name]
         assert parameters[name] == theirs[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
     own = inspect.signature(RetvecClassifier).parameters
-    assert own.items() <= parameters.items() and len(parameters) - len(own) == 13
+    assert own.items() <= parameters.items() and len(parameters) - len(own) == 11
     with pytest.raises(TypeError, match=r"text_colum\. Did you mean text_column"):
         rl.train("starter", text_colum="text")  # type: ignore[call-arg]
 

@@ -93,7 +93,6 @@ def test_names_in_another_language_are_learned_with_a_warning() -> None:
         ({"labels": {"refund": "money back"}}, "at least 2 different labels, but has only 'refund'"),
         ({"labels": {"refund": None, "7": ""}}, "what the label '7' of the given data is"),
         ({"labels": {"refund": "it", "delivery": "it"}}, "have the same description"),
-        ({"labels": LABELS, "sample_weight": [1.0]}, "sample_weight says how much texts count"),
         ({"labels": LABELS, "validation": 0.2}, "validation is a share of the texts, and there are none"),
         ({"labels": LABELS, "multi_label": True}, "leave out --multi-label"),
         ({"labels": LABELS, "unknown_label": "other"}, "other"),

@@ -1,20 +1,22 @@
 """A trained classifier goes on learning: new texts, corrected ones, new labels, from whatever its folder keeps."""
 
-import functools
+import dataclasses
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command_line import Main
+from modeling_cases import random_embedding
 
 import retvec_lite as rl
 from retvec_lite import __main__ as cli
-from retvec_lite import learning
+from retvec_lite import trained
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training import linear_part, plan
+from retvec_lite.learning import options_of
+from retvec_lite.training.options import TrainOptions
 
 TEXTS = [
     f"{text} {word}"
@@ -28,135 +30,99 @@ QUICK: dict[str, Any] = {"meaning": "none", "head": "linear"}
 """Options that train in a second, on n-grams and mean word vectors."""
 
 
-def usual(**options: Any) -> rl.Classifier:
+@pytest.fixture(name="quick", scope="module")
+def quick_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("quick") / "trained"
+    rl.train(TEXTS, LABELS, **QUICK, out=out)
+    return out
+
+
+@pytest.fixture(name="usual", scope="module")
+def usual_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The usual few-text classifier, on the sentence network."""
-    return rl.train(TEXTS, LABELS, **options)
-
-
-def quick(**options: Any) -> rl.Classifier:
-    """N-grams and mean word vectors."""
-    return rl.train(TEXTS, LABELS, **QUICK, **options)
-
-
-def machine(**options: Any) -> rl.Classifier:
-    """A support vector machine on texts and their mistyped copies, as of many texts."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (plan, linear_part):
-            patch.setattr(module, "FEW", 10)
-        return quick(**options)
-
-
-WAYS: dict[str, Callable[..., rl.Classifier]] = {"usual": usual, "quick": quick, "machine": machine}
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of what a way to train made, once."""
-
-    @functools.cache
-    def folder(way: str) -> Path:
-        out = tmp_path_factory.mktemp(way) / "trained"
-        WAYS[way](out=out)
-        return out
-
-    return folder
-
-
-@pytest.fixture
-def usual_folder(folders: Callable[[str], Path]) -> Path:
-    return folders("usual")
-
-
-@pytest.fixture(name="quick")
-def quick_folder(folders: Callable[[str], Path]) -> Path:
-    return folders("quick")
-
-
-@pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def trained(way: str, folders: Callable[[str], Path]) -> Path:
-    return folders(way)
+    out = tmp_path_factory.mktemp("usual") / "trained"
+    rl.train(TEXTS, LABELS, out=out)
+    return out
 
 
 def labels_of(classifier: rl.Classifier, texts: list[str]) -> list[str | None]:
     return [answers[0].label for answers in classifier.predict(texts, 1, reject=False)]
 
 
-def test_new_texts_corrections_and_labels(trained: Path) -> None:
-    before = rl.load(trained)
+def test_new_texts_corrections_and_labels(quick: Path) -> None:
+    before = rl.load(quick)
     data = [*((text, "music") for text in JAZZ), ("Wake me NOW!", "delivery"), (TEXTS[0], "alarm")]
     found = before.learn(data)
     assert found.labels == ("alarm", "delivery", "music") and before.labels == ("alarm", "delivery")
     assert labels_of(found, JAZZ) == ["music"] * len(JAZZ)
     kept = found.kept
     assert isinstance(kept, rl.Dataset) and len(kept) == len(TEXTS) + len(JAZZ)
-    assert (
-        dict(zip(kept.texts, kept.labels, strict=True))["Wake me NOW!"] == "delivery"
-        and "wake me now" not in kept.texts
-    )
-    others = [(text, label) for text, label in zip(TEXTS, LABELS, strict=True) if text != "wake me now"]
-    assert labels_of(found, [text for text, _ in others]) == [label for _, label in others], "nothing is forgotten"
+    label_of = dict(zip(kept.texts, kept.labels, strict=True))
+    assert label_of["Wake me NOW!"] == "delivery" and "wake me now" not in kept.texts
     lesson = found.lesson
     assert lesson is not None and (lesson.added, lesson.corrected, lesson.repeated) == (len(JAZZ), 1, 1)
-    assert lesson.new_labels == ("music",) and lesson.before == 0.0 and lesson.after is not None
-    assert lesson.comparison is not None and lesson.comparison.texts == len(others)
+    assert lesson.new_labels == ("music",)
     assert "New labels: music" in str(lesson) and "1 were there already" in str(lesson)
-    facts = found.training
-    assert facts["training_texts"] == len(TEXTS) + len(JAZZ) and facts["data_hash"] != before.training["data_hash"]
-    (told,) = facts["learned"]
-    assert told["data_hash_before"] == before.training["data_hash"] and told["new_labels"] == ["music"]
-    assert found.decision.shares is not None and len(found.decision.shares) == 3
-    assert found.validation == {} and found.held_out is None
+    assert found.training["training_texts"] == len(kept) and found.held_out is not None, "it is measured anew"
 
 
-def test_the_same_again_changes_nothing(trained: Path, tmp_path: Path) -> None:
-    before = rl.load(trained)
+@pytest.mark.parametrize("way", ["quick", "usual"])
+def test_it_is_a_training_of_all_texts_with_the_same_options(way: str, request: pytest.FixtureRequest) -> None:
+    found = rl.load(request.getfixturevalue(way)).learn(JAZZ, ["music"] * len(JAZZ))
+    anew = rl.train([*TEXTS, *JAZZ], [*LABELS, *["music"] * len(JAZZ)], **(QUICK if way == "quick" else {}))
+    assert found.model.weights.keys() == anew.model.weights.keys() and found.decision == anew.decision
+    for name, value in anew.model.weights.items():
+        assert np.array_equal(found.model.weights[name], value), name
+    assert found.training["options"] == anew.training["options"]
+
+
+OPTIONS: dict[str, Any] = {
+    **{
+        "head": "linear",
+        "meaning": "none",
+        "ngram_kb": 20,
+        "max_kb": 300,
+        "typo_rate": 0.2,
+        "seed": 7,
+        "reject_at": 0.9,
+    },
+    **{"class_weights": {"alarm": 1.0, "delivery": 2.0}, "validation": 0.25, "unknown_label": "delivery"},
+    **{"multi_label": False, "embedding": "raw"},
+}
+
+
+def test_every_option_is_kept(tmp_path: Path) -> None:
+    rl.train(TEXTS, LABELS, **OPTIONS, out=tmp_path / "out")
+    found = options_of(rl.load(tmp_path / "out").model, True)
+    assert {name: getattr(found, name) for name in OPTIONS} == OPTIONS
+    several = dataclasses.fields(TrainOptions)
+    assert {field.name for field in several} - {*OPTIONS, "unlabelled", "teacher", "languages", "epochs"} <= {
+        *found.reading
+    }
+    spoken = rl.train(["wake me", "where is it"] * 4, ["alarm", "delivery"] * 4, languages=["de"], epochs=1).model
+    assert options_of(spoken, True).languages == ["de"] and options_of(spoken, True).epochs == 1
+
+
+def test_what_is_not_kept_is_asked_for(tmp_path: Path) -> None:
+    bare = rl.train(TEXTS, LABELS, **QUICK, validation=rl.Dataset(tuple(TEXTS[:9]), tuple(LABELS[:9])))
+    assert bare.learn(JAZZ, ["music"] * len(JAZZ)).training["folds"] == 3, "texts to test on are not kept"
+    own = rl.train(TEXTS, LABELS, head="linear", meaning="none", embedding=random_embedding())
+    with pytest.raises(RetvecLiteError, match=r"--embedding \(embedding\): train it again on all texts"):
+        own.learn(JAZZ, ["music"] * len(JAZZ))
+    for odd in ({"epochs": "many"}, {"nothing": 1}):
+        facts = {**bare.training, "options": {**bare.training["options"], **odd}}
+        with pytest.raises(RetvecLiteError, match=r"epochs|nothing"):
+            options_of(dataclasses.replace(bare.model, training=facts), True)
+
+
+def test_the_same_again_changes_nothing(quick: Path, tmp_path: Path) -> None:
+    before = rl.load(quick)
     same = before.learn(TEXTS, LABELS, out=tmp_path / "same")
     assert same.model.to_bytes() == before.model.to_bytes() and "Nothing changed" in str(same.lesson)
     assert rl.load(tmp_path / "same").model.to_bytes() == before.model.to_bytes()
     once = before.learn(JAZZ, ["alarm"] * len(JAZZ))
     twice = once.learn(JAZZ, ["alarm"] * len(JAZZ))
     assert twice.model is once.model and twice.lesson is not None and twice.lesson.repeated == len(JAZZ)
-    assert once.model.to_bytes() == before.learn(JAZZ, ["alarm"] * len(JAZZ)).model.to_bytes(), "the same bytes again"
-
-
-def test_it_ends_where_a_training_of_all_texts_does(usual_folder: Path) -> None:
-    found = rl.load(usual_folder).learn(JAZZ, ["music"] * len(JAZZ))
-    anew = rl.train([*TEXTS, *JAZZ], [*LABELS, *["music"] * len(JAZZ)])
-    texts = [
-        "wake me at seven please",
-        "where is the parcel of mine",
-        "please strum the rock tune",
-        "track my order again",
-    ]
-    assert labels_of(found, texts) == labels_of(anew, texts) == ["alarm", "delivery", "music", "delivery"]
-
-
-def test_vectors_teach_what_texts_teach(way: str, trained: Path, tmp_path: Path) -> None:
-    more = JAZZ, ["music"] * len(JAZZ)
-    by_texts = rl.load(trained)
-    assert by_texts.training["linear"]["few"] == (way != "machine")
-    WAYS[way](keep="vectors", out=tmp_path / "vectors")
-    assert {path.name for path in (tmp_path / "vectors").iterdir()} >= {"vectors.safetensors", "report.html"}
-    for path in ("vectors.safetensors", "classifier.safetensors"):
-        content = (tmp_path / "vectors" / path).read_bytes()
-        assert not any(text.encode() in content for text in TEXTS), "no text can be read there"
-    by_vectors = rl.load(tmp_path / "vectors")
-    for name, value in by_texts.model.weights.items():
-        assert np.array_equal(by_vectors.model.weights[name], value), "what is kept does not change the classifier"
-    found, expected = (
-        each.learn(*more, out=tmp_path / f"{place}") for place, each in enumerate((by_vectors, by_texts))
-    )
-    assert found.probabilities([*TEXTS, *JAZZ]) == pytest.approx(expected.probabilities([*TEXTS, *JAZZ]), abs=0.1)
-    assert found.lesson is not None and found.lesson.comparison is None and found.lesson.before == 0.0
-    # And on, and corrections too.
-    again = rl.load(tmp_path / "0").learn([("WAKE me now", "delivery"), (JAZZ[0], "music")])
-    assert again.lesson is not None and (again.lesson.corrected, again.lesson.repeated) == (1, 1)
-    assert labels_of(again, JAZZ) == ["music"] * len(JAZZ)
 
 
 def test_several_labels_a_text(tmp_path: Path) -> None:
@@ -164,6 +130,7 @@ def test_several_labels_a_text(tmp_path: Path) -> None:
     before = rl.train(TEXTS, sets, multi_label=True, **QUICK)
     found = before.learn(JAZZ, [["music"], ["music", "soon"]] * (len(JAZZ) // 2))
     assert found.labels == ("alarm", "delivery", "music", "soon") and len(found.decision.thresholds or ()) == 4
+    assert found.model.multi_label
     assert before.learn(TEXTS, sets).model is before.model
     with pytest.raises(rl.RetvecLiteError, match="cannot learn from texts with one label"):
         before.learn(rl.Dataset(("play",), ("music",)))
@@ -184,16 +151,16 @@ def test_the_command_goes_on_in_the_same_folder(
     assert sorted(path.name for path in out.iterdir()) == [
         "README.md",
         "classifier.safetensors",
+        "report.html",
         "report.json",
         "texts.jsonl",
     ]
-    assert f"{len(JAZZ)} new texts and 0 corrected ones were learned" in (out / "README.md").read_text()
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     arguments = ["train", str(more), "--start-from", str(out), "--out", str(out)]
     assert cli.main(arguments) == cli.USAGE_ERROR and "--force" in capsys.readouterr().err
     assert cli.main([*arguments, "--force"]) == 0 and "Nothing changed" in capsys.readouterr().out
     assert {path.name: path.read_bytes() for path in out.iterdir()} == files
-    same = rl.train(more, start_from=quick)
+    same = rl.load(quick).learn(more)
     assert same.model.to_bytes() == files["classifier.safetensors"], "one way in the code"
 
 
@@ -205,7 +172,7 @@ def test_nothing_is_lost_when_it_is_ended(quick: Path, tmp_path: Path, monkeypat
     def end(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learning, "texts_bytes", end)
+    monkeypatch.setattr(trained, "texts_bytes", end)
     with pytest.raises(KeyboardInterrupt):
         rl.load(folder).learn(JAZZ, ["music"] * len(JAZZ), out=folder, force=True)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -222,7 +189,8 @@ def test_what_a_folder_keeps(quick: Path, tmp_path: Path) -> None:
     ):
         rl.load(tmp_path / "trained").learn(JAZZ, ["music"] * len(JAZZ))
     nothing = rl.train(TEXTS, LABELS, keep="nothing", out=tmp_path / "nothing", **QUICK)
-    assert nothing.model.to_bytes() == (quick / "classifier.safetensors").read_bytes()
+    same = rl.load(quick).model.weights
+    assert all(np.array_equal(value, same[name]) for name, value in nothing.model.weights.items())
     assert not (tmp_path / "nothing" / "texts.jsonl").exists()
     # The same training that shall keep something else is no repetition.
     kept = rl.train(TEXTS, LABELS, keep="texts", out=tmp_path / "nothing", force=True, **QUICK)
@@ -233,49 +201,29 @@ def test_other_thresholds_keep_the_texts(quick: Path) -> None:
     careful = rl.load(quick).with_threshold(0.9)
     found = careful.learn(["wake us at ten"], ["alarm"])
     assert found.decision.threshold == 0.9 and found.decision.characters != ""
+    shared = rl.load(quick).with_threshold(keep=0.9).learn(["wake us at ten"], ["alarm"])
+    assert shared.training["reject_at"] == 0.9
 
 
-def test_exported_files_have_nothing_of_it(usual_folder: Path, tmp_path: Path) -> None:
-    found = rl.load(usual_folder).learn(JAZZ, ["music"] * len(JAZZ))
+def test_exported_files_have_nothing_of_it(usual: Path, tmp_path: Path) -> None:
+    found = rl.load(usual).learn(JAZZ, ["music"] * len(JAZZ))
     found.export(tmp_path / "dist", formats="engine")
     for path in (tmp_path / "dist").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
         assert not [text for text in (*TEXTS, *JAZZ) if text.encode() in content], path
     assert {path.suffix for path in (tmp_path / "dist").iterdir()}.isdisjoint({".jsonl"})
-    assert not (tmp_path / "dist" / "vectors.safetensors").exists()
-
-
-def test_vectors_of_no_ngrams_are_refused_before_the_training() -> None:
-    with pytest.raises(rl.RetvecLiteError, match="The vectors are of n-grams"):
-        rl.train(TEXTS, LABELS, keep="vectors", ngram_kb=0)
-
-
-def test_a_network_alone_cannot_go_on() -> None:
-    alone = rl.train(TEXTS, LABELS, head="pool", ngram_kb=0, epochs=1)
-    with pytest.raises(rl.RetvecLiteError, match="trained without n-grams"):
-        alone.learn(JAZZ, ["music"] * len(JAZZ))
-
-
-@pytest.mark.slow
-def test_other_languages_are_not_forgotten(tmp_path: Path) -> None:
-    before = rl.train(TEXTS, LABELS, languages=["de"])
-    found = before.learn(["wake us at ten", "wake them early"], ["alarm"] * 2)
-    german = ["weck mich um sechs", "wo ist mein paket"]
-    assert labels_of(found, german) == labels_of(before, german)
 
 
 @pytest.mark.parametrize(
-    "option", [{"head": "cnn"}, {"seed": 1}, {"keep": "nothing"}, {"validation": 0.2}, {"sample_weight": np.ones(3)}]
+    "option",
+    [("--head", "cnn"), ("--seed", "1"), ("--keep", "nothing"), ("--validation", "0.2"), ("--labels", "labels.csv")],
 )
-def test_options_that_cannot_change_are_refused(option: dict[str, Any], quick: Path) -> None:
-    (name,) = option
-    with pytest.raises(
-        rl.RetvecLiteError, match=f"{name} cannot change when a classifier goes on learning: leave it out"
-    ):
-        rl.train(JAZZ, ["music"] * len(JAZZ), start_from=quick, **option)
+def test_options_that_cannot_change_are_refused(option: tuple[str, str], quick: Path, main: Main) -> None:
+    code, _, told = main("train", "more.csv", "--start-from", str(quick), "--out", "out", *option)
+    assert code == cli.USAGE_ERROR and f"{option[0]} cannot change when a classifier goes on learning: leave it" in told
 
 
-def test_what_cannot_be_learned_is_refused_in_a_sentence(quick: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_learned_is_refused_in_a_sentence(quick: Path, tmp_path: Path, main: Main) -> None:
     before = rl.load(quick)
     with pytest.raises(rl.RetvecLiteError, match="--multi-label"):
         before.learn(["play"], ["music|soon"])
@@ -289,24 +237,21 @@ def test_what_cannot_be_learned_is_refused_in_a_sentence(quick: Path, tmp_path: 
             before.learn(**given)
     before.export(tmp_path / "dist", formats="engine")
     for exported in (tmp_path / "dist", tmp_path / "dist" / "classifier-int8.retvec"):
-        with pytest.raises(rl.RetvecLiteError, match="exported"):
-            rl.train(JAZZ, ["music"] * len(JAZZ), start_from=exported)
+        code, _, told = main("train", "more.csv", "--start-from", str(exported), "--out", str(tmp_path / "out"))
+        assert code == cli.USAGE_ERROR and "exported" in told
     with pytest.raises(AttributeError, match="load the trained folder"):
         rl.load("language").learn(JAZZ, ["music"] * len(JAZZ))
     bare = rl.train(TEXTS, LABELS, class_weights={"alarm": 1, "delivery": 2}, **QUICK)
-    with pytest.raises(rl.RetvecLiteError, match="name no 'music': train again on all texts"):
+    with pytest.raises(rl.RetvecLiteError, match="music"):
         bare.learn(JAZZ, ["music"] * len(JAZZ))
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"not json\n"])
 def test_damaged_files_are_refused(damage: bytes, quick: Path, tmp_path: Path) -> None:
     rl.load(quick).save(tmp_path / "trained")
-    for name in ("texts.jsonl", "vectors.safetensors"):
-        for other in ("texts.jsonl", "vectors.safetensors"):
-            (tmp_path / "trained" / other).unlink(missing_ok=True)
-        (tmp_path / "trained" / name).write_bytes(damage)
-        with pytest.raises(rl.RetvecLiteError, match=name):
-            rl.load(tmp_path / "trained").learn(JAZZ, ["music"] * len(JAZZ))
+    (tmp_path / "trained" / "texts.jsonl").write_bytes(damage)
+    with pytest.raises(rl.RetvecLiteError, match=r"texts\.jsonl"):
+        rl.load(tmp_path / "trained").learn(JAZZ, ["music"] * len(JAZZ))
 
 
 def test_sent_to_other_processes_it_takes_no_texts_along(quick: Path) -> None:
@@ -317,17 +262,6 @@ def test_sent_to_other_processes_it_takes_no_texts_along(quick: Path) -> None:
     with pytest.raises(rl.RetvecLiteError, match="keeps nothing"):
         pickle.loads(content).learn(JAZZ, ["music"] * len(JAZZ))
     assert np.isfinite(pickle.loads(content).probabilities(JAZZ)).all()
-
-
-def test_a_network_that_stays_gets_new_labels(tmp_path: Path) -> None:
-    before = rl.train(TEXTS * 3, LABELS * 3, head="pool", meaning="none", epochs=6)
-    found = before.learn(JAZZ, ["music"] * len(JAZZ))
-    assert labels_of(found, [*JAZZ, *TEXTS]) == [*["music"] * len(JAZZ), *LABELS]
-    name = "head/word/kernel"
-    assert np.array_equal(found.model.weights[name], before.model.weights[name]), "but for its last layer"
-    vectors = rl.train(TEXTS, LABELS, head="pool", meaning="none", epochs=2, keep="vectors")
-    with pytest.raises(rl.RetvecLiteError, match="keeps vectors alone: train it again"):
-        vectors.learn(JAZZ, ["music"] * len(JAZZ))
 
 
 def test_what_labels_mean_is_not_forgotten(tmp_path: Path) -> None:
@@ -345,19 +279,6 @@ def test_what_labels_mean_is_not_forgotten(tmp_path: Path) -> None:
     learned.save(tmp_path / "learned")
     for classifier in (learned, rl.load(tmp_path / "learned").learn(["good morning"], ["greeting"])):
         assert [classifier.predict(text, top=1, reject=False)[0].label for text in asked] == list(asked.values())
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"labels": {"a": "one thing", "b": "another"}, "keep": "vectors"}, "are kept as texts"),
-        ({"labels": {"a": "one thing"}, "start_from": "anywhere"}, "goes on learning from labelled texts"),
-        ({"start_from": "anywhere"}, "goes on learning from labelled texts"),
-    ],
-)
-def test_what_labels_mean_goes_with_texts(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(RetvecLiteError, match=sentence):
-        rl.train(**options)
 
 
 def test_a_folder_with_nothing_to_learn_keeps_its_report(tmp_path: Path) -> None:

@@ -54,8 +54,7 @@ def test_cross_validation_and_grid_search() -> None:
 
 
 def test_every_argument_of_train_that_fits_can_be_searched() -> None:
-    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "start_from", "keep"}
-    elsewhere |= {"sample_weight"}  # of `fit`
+    elsewhere = {"data", "labels", "text_column", "label_column", "out", "force", "progress", "keep"}
     elsewhere |= {"delimiter", "labels_from", "skip_bad_rows"}  # of files and tables
     theirs, ours = (inspect.signature(call).parameters for call in (rl.train, RetvecClassifier))
     assert set(theirs) - elsewhere == set(ours)
@@ -145,7 +144,8 @@ def test_only_the_ratios_of_weights_matter_and_none_leaves_a_text_out() -> None:
         ([10**400] * 32, "sample_weight must hold finite numbers of at least 0, not 1000"),
         ([10**5000] * 32, "sample_weight must hold finite numbers of at least 0, not a value of the type int"),
         ([float("inf")] * 32, "sample_weight must hold finite numbers of at least 0, not inf"),
-        (5, "sample_weight must be a sequence or None, not 5"),
+        (5, "sample_weight must be a sequence of numbers, one for each text"),
+        ([0] * 32, "sample_weight is 0 for every text"),
     ],
 )
 def test_weights_that_make_no_sense_are_refused(weights: object, sentence: str) -> None:

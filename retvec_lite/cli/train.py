@@ -1,18 +1,22 @@
 """The commands of labelled texts: `train` learns from them, `check` finds what is doubtful in them, `suggest` which texts to label next."""
 
 import argparse
+import inspect
 import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 from retvec_lite.api import check, plot_learning_curve, train
 from retvec_lite.cli import png_file, told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
+from retvec_lite.loading import load
 from retvec_lite.model.heads import RnnHead
 from retvec_lite.suggesting import suggest
 from retvec_lite.terminal import counted, one_line
+from retvec_lite.trained import TrainedClassifier
 
 
 def declare_train(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +30,7 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         train,
-        without=("data", "sample_weight", "progress"),
+        without=("data", "progress"),
         labels={
             "type": str,
             "metavar": "FILE",
@@ -37,6 +41,11 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
         out={"required": True, "metavar": "DIR"},
     )
     parser.add_argument(
+        "--start-from",
+        metavar="DIR",
+        help="trained folder that is trained again, on the texts that it kept and on these, with the options that it had",
+    )
+    parser.add_argument(
         "--plot", type=png_file, metavar="FILE.png", help="draw the learning curve; --force replaces an existing file"
     )
 
@@ -44,7 +53,7 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
 def run_train(args: argparse.Namespace) -> int:
     """Train, write DIR, and print the scores."""
     options = vars(args)
-    plot, files = options.pop("plot"), options.pop("data")
+    plot, files, start_from = options.pop("plot"), options.pop("data"), options.pop("start_from")
     if plot:
         # What can be missing or wrong is found before the work starts.
         import matplotlib.figure  # noqa: F401
@@ -55,15 +64,35 @@ def run_train(args: argparse.Namespace) -> int:
     if args.head != RnnHead.name:
         run_small_operations_side_by_side()
     data = None if not files else files[0] if len(files) == 1 else list(map(Path, files))
-    classifier = train(data=data, progress=True, **options)
-    print(classifier.lesson or classifier)
+    classifier = _learned(start_from, data, options) if start_from else train(data=data, progress=True, **options)
+    if classifier.lesson:
+        print(classifier.lesson, end="\n\n")
+    print(classifier)
     if plot:
         plot_learning_curve(classifier, plot, force=args.force)
     # What was held out is known right after a training alone.
-    done = "Written to" if classifier.held_out or classifier.lesson else "Nothing changed in"
-    page = "" if classifier.lesson else f" All of it with pictures: {args.out}/report.html."
-    print(f"{done} {args.out}.{page} Export it: retvec-lite export {shlex.quote(args.out)} --out dist")
+    done = "Written to" if classifier.held_out else "Nothing changed in"
+    print(
+        f"{done} {args.out}. All of it with pictures: {args.out}/report.html. Export it: retvec-lite export {shlex.quote(args.out)} --out dist"
+    )
     return 0
+
+
+def _learned(start_from: str, data: Any, options: dict[str, Any]) -> TrainedClassifier:
+    """Return what `TrainedClassifier.learn` makes of a folder; raises RetvecLiteError for options that it does not take."""
+    taken = {*inspect.signature(TrainedClassifier.learn).parameters} - {"labels"}
+    for name, parameter in inspect.signature(train).parameters.items():
+        if name not in taken and options.get(name, parameter.default) != parameter.default:
+            raise RetvecLiteError(
+                f"--{name.replace('_', '-')} cannot change when a classifier goes on learning: leave it out, or train on all texts, without "
+                "--start-from."
+            )
+    classifier = load(start_from)
+    if not isinstance(classifier, TrainedClassifier):
+        raise RetvecLiteError(
+            f"{start_from} is an exported file, which cannot go on learning: name the trained folder (--start-from)."
+        )
+    return classifier.learn(data, progress=True, **{name: value for name, value in options.items() if name in taken})
 
 
 def run_small_operations_side_by_side() -> None:

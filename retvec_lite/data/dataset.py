@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
-from retvec_lite.arguments import checked, finite
+from retvec_lite.arguments import checked, finite, takes
 from retvec_lite.data.copies import Groups, find_copies
 from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
@@ -20,6 +20,9 @@ from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
 from retvec_lite.data.sources import check_files, data_files, given_files, label_in_name, names_of_files
 from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 STARTER: Final = "starter"
 """What users type instead of a file name for the starter data."""
@@ -120,8 +123,35 @@ def _rows_if_left_out(rows: tuple[int, ...]) -> tuple[int, ...]:
     return () if rows == tuple(range(len(rows))) else rows
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How labelled files and tables are read: the last arguments of every function that takes labelled texts.
+
+    Attributes:
+        text_column: column of the texts in a file or table.
+        label_column: column of the labels in a file or table.
+        delimiter: between the cells of a CSV or TSV file, such as ; or tab (default: the one of , ; | and tab that fits the header).
+        skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them (default: they are an error).
+        multi_label: a text may have several labels, separated by |, or as a list (also in a cell: ['a', 'b']), or none;
+            --no-multi-label (False): | is part of a label (default: one label, without | where a classifier is trained).
+        labels_from: what says the label of a text: a column of its file, the name of the file (delivery.csv, or delivery.txt with a text
+            a line), or the name of its folder (delivery/march.csv, or delivery/1.txt, which is one text).
+    """
+
+    text_column: str = "text"
+    label_column: str = "label"
+    delimiter: str | None = None
+    skip_bad_rows: bool = False
+    multi_label: bool | None = None
+    labels_from: Literal["column", "file", "folder"] = "column"
+
+    def __post_init__(self) -> None:
+        if self.text_column == self.label_column:
+            raise RetvecLiteError(f"Texts and labels must be two different columns, not both {self.text_column!r}.")
+
+
 class ReadingOptions(TypedDict, total=False):
-    """How labelled files and tables are read, for type checkers: what `read_dataset` declares, explains and gives defaults."""
+    """The same for type checkers."""
 
     text_column: str
     label_column: str
@@ -129,10 +159,6 @@ class ReadingOptions(TypedDict, total=False):
     skip_bad_rows: bool
     multi_label: bool | None
     labels_from: Literal["column", "file", "folder"]
-
-
-READING: Final = tuple(ReadingOptions.__annotations__)
-"""The names of these options."""
 
 
 class _Row(NamedTuple):
@@ -157,14 +183,9 @@ def as_dataset(
     data: Any,
     labels: Sequence[Any] | None = None,
     *,
-    text_column: str = "text",
-    label_column: str = "label",
-    delimiter: str | None = None,
-    skip_bad_rows: bool = False,
     split: str = "train",
-    multi_label: bool | None = None,
-    labels_from: Literal["column", "file", "folder"] = "column",
     sample_weight: Sequence[float] | None = None,
+    **reading: "Unpack[ReadingOptions]",
 ) -> Dataset:
     """Return labelled texts in whatever form the user has them.
 
@@ -178,41 +199,27 @@ def as_dataset(
         RetvecLiteError: for anything else, a row that lacks one of them (unless `skip_bad_rows` leaves it out), as many labels as there
             are not texts, or a file that `read_dataset` refuses.
     """
+    how = Reading(**reading)
     if labels is None:
         if isinstance(data, Dataset):
-            if multi_label and not data.multi_label:
+            if how.multi_label and not data.multi_label:
                 raise RetvecLiteError("This Dataset has one label a text. Make it with multi_label=True.")
             _check_dataset(data)
             return data if sample_weight is None else weighted(data, sample_weight)
         if (names := names_of_files(data)) is not None:
-            found = read_dataset(
-                [starter_file(split)] if names == (STARTER,) else names,
-                text_column,
-                label_column,
-                multi_label,
-                delimiter=delimiter,
-                skip_bad_rows=skip_bad_rows,
-                labels_from=labels_from,
-            )
+            found = read_dataset([starter_file(split)] if names == (STARTER,) else names, **reading)
             return found if sample_weight is None else weighted(found, sample_weight)
-    _check_columns(text_column, label_column)
-    columns = two_columns(data, labels, (text_column, label_column), IN_MEMORY)
+    columns = two_columns(data, labels, (how.text_column, how.label_column), IN_MEMORY)
     rows = [_Row(row, row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
-    names = ("text", "label") if labels is not None else (text_column, label_column)
-    origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(skip_bad_rows)
-    return _checked(IN_MEMORY, [(origin, rows)], bool(multi_label), skipped, sample_weight)
+    names = ("text", "label") if labels is not None else (how.text_column, how.label_column)
+    origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(how.skip_bad_rows)
+    return _checked(IN_MEMORY, [(origin, rows)], bool(how.multi_label), skipped, sample_weight)
 
 
 @checked
+@takes(Reading)
 def read_dataset(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    text_column: str = "text",
-    label_column: str = "label",
-    multi_label: bool | None = None,
-    *,
-    delimiter: str | None = None,
-    skip_bad_rows: bool = False,
-    labels_from: Literal["column", "file", "folder"] = "column",
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **reading: "Unpack[ReadingOptions]"
 ) -> Dataset:
     r"""Read a labelled file, or several; the suffix decides the format.
 
@@ -222,14 +229,7 @@ def read_dataset(
 
     Args:
         path: the file; a folder, with all data files in it; a pattern such as "data/*.csv"; or a list of these.
-        text_column: column of the texts in a file or table.
-        label_column: column of the labels in a file or table.
-        multi_label: a text may have several labels, separated by |, or as a list (also in a cell: ['a', 'b']), or none;
-            --no-multi-label (False): | is part of a label (default: one label, without | where a classifier is trained).
-        delimiter: between the cells of a CSV or TSV file, such as ; or tab (default: the one of , ; | and tab that fits the header).
-        skip_bad_rows: leave out rows that cannot be read, or lack a text or a label, and count them (default: they are an error).
-        labels_from: what says the label of a text: a column of its file, the name of the file (delivery.csv, or delivery.txt with a text
-            a line), or the name of its folder (delivery/march.csv, or delivery/1.txt, which is one text).
+        reading: see `Reading`.
 
     Raises:
         RetvecLiteError: names the file, the line and what is wrong with it.
@@ -242,28 +242,27 @@ def read_dataset(
         >>> data.labels, data.left_out
         (('delivery', 'greeting'), ('1 empty row skipped.',))
     """
-    _check_columns(text_column, label_column)
-    given = given_files(path)
-    has_column, skipped = labels_from == "column", Skipped(skip_bad_rows)
+    how, given = Reading(**reading), given_files(path)
+    has_column, skipped = how.labels_from == "column", Skipped(how.skip_bad_rows)
     suffixes = LABELLED if has_column else (*LABELLED, TEXT_SUFFIX)
     parts, before = [], 0
     for file in data_files(given, suffixes, "a labelled file"):
-        label = None if has_column else label_in_name(file, labels_from)
-        columns = (text_column, label_column if label is None else label)
-        required, is_text = columns[: 1 + has_column], labels_from == "folder"
-        with explained(file), Rows(file, required, delimiter=delimiter, skipped=skipped, is_text=is_text) as rows:
+        label = None if has_column else label_in_name(file, how.labels_from)
+        columns = (how.text_column, how.label_column if label is None else label)
+        required, is_text = columns[: 1 + has_column], how.labels_from == "folder"
+        with explained(file), Rows(file, required, delimiter=how.delimiter, skipped=skipped, is_text=is_text) as rows:
             found: list[_Row] = []
             for place, fields in rows:
-                text = present(fields[text_column])
-                last = present(fields[label_column]) if label is None else None if is_missing(text) else label
+                text = present(fields[how.text_column])
+                last = present(fields[how.label_column]) if label is None else None if is_missing(text) else label
                 number = before + len(found) + skipped.empty + skipped.count
                 found.append(_Row(number, place, text, last))
         before += len(found)
         parts.append((_Origin(file, columns, rows.unit), found))
     texts = {origin.path: [row.text for row in rows] for origin, rows in parts}
-    skipped.notes += check_files(given, texts, labels_from == "folder")
+    skipped.notes += check_files(given, texts, how.labels_from == "folder")
     others = f" and {len(given) - 1} more" if len(given) > 1 else ""
-    return _checked(Path(f"{os.fspath(given[0])}{others}"), parts, bool(multi_label), skipped)
+    return _checked(Path(f"{os.fspath(given[0])}{others}"), parts, bool(how.multi_label), skipped)
 
 
 def weighted(dataset: Dataset, weights: Sequence[float]) -> Dataset:
@@ -311,11 +310,6 @@ def starter_file(split: str) -> Path:
 def load_starter(split: str) -> Dataset:
     """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
     return read_dataset(starter_file(split))
-
-
-def _check_columns(text_column: str, label_column: str) -> None:
-    if text_column == label_column:
-        raise RetvecLiteError(f"Texts and labels must be two different columns, not both {text_column!r}.")
 
 
 def _check_dataset(dataset: Dataset) -> None:
@@ -367,8 +361,9 @@ def _checked(
     dataset = Dataset(tuple(texts), tuple(labels), path, multi_label, skipped.sentences(), rows=numbers)
     if weights is None:
         return dataset
-    given = list(weights)
-    return weighted(dataset, [given[number] for number in kept] if len(given) == len(everything) else given)
+    # Weights of all rows lose those of the rows that were left out.
+    each = list(weights) if hasattr(weights, "__len__") and len(weights) == len(everything) else None
+    return weighted(dataset, weights if each is None else [each[number] for number in kept])
 
 
 def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) -> str:

@@ -21,8 +21,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import TEXT, check_fields, listed, number, parse_json
 
 TEXTS_NAME: Final = "texts.jsonl"
-VECTORS_NAME: Final = "vectors.safetensors"
-"""Where a trained folder keeps the texts, or what is read of them (`training.kept_vectors`)."""
+"""Where a trained folder keeps the texts."""
 
 Keys = npt.NDArray[np.uint64]
 """What tells texts apart, uint64 `[texts]`."""

@@ -51,31 +51,7 @@ _MEANING: Final = structured(
     }
 )
 
-_LINEAR: Final = {
-    "few": FLAG,
-    "clean": FLAG,
-    "names": listed(TEXT),
-    "shift": Kind("a number", lambda value: type(value) is float),
-}
-_WAYS: Final = Kind("an integer from 0 to 100", lambda value: type(value) is int and 0 <= value <= 100)
-"""How often texts are written differently: a received classifier that goes on learning must not take all memory."""
 _TAUGHT: Final = {"by": TEXT, "alone": SHARE, "taught": SHARE}
-_SETTINGS: Final = {
-    "copies": _WAYS,
-    "linear_copies": _WAYS,
-    "typo_rate": SHARE,
-    "seed": COUNT,
-    "class_weights": either(TEXT, mapped(number(0))),
-}
-_LESSON: Final = {
-    "data": TEXT,
-    "learned_on": TEXT,
-    "data_hash_before": TEXT,
-    "added": COUNT,
-    "corrected": COUNT,
-    "new_labels": listed(TEXT),
-    "right_before": SHARE,
-}
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
@@ -96,8 +72,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "learning_curve": either(listed(_POINT), NOTHING),
     "max_kb": COUNT,
     "leaked": COUNT,
-    "learned": listed(structured(_LESSON, _LESSON, "an object of what was learned since the training")),
-    "linear": structured(_LINEAR, _LINEAR, "an object of how the linear part was fitted"),
     "meaning": Kind(
         "what a training says of what words mean",
         lambda value: _MEANING.fits(value) and set(value) >= _needed_of_meaning(value),
@@ -109,7 +83,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "right_answers": number(0),
     "sentences": FLAG,
     "taught": structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without and with them"),
-    "settings": structured(_SETTINGS),
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,
     "texts_in_windows": SHARE,

@@ -77,7 +77,7 @@ class Budget:
             threshold=None if thresholds else _DIGITS,
         )
         embedding = request.embedding.weights if request.embedding else {}
-        return cls(data.labels, data.config, embedding, request.max_kb, request.ngram_kb, decision)
+        return cls(data.labels, data.config, embedding, request.options.max_kb, request.options.ngram_kb, decision)
 
     def shapes(self, head: HeadSpec, meaning: MeaningConfig | None = None, buckets: int = 0) -> Shapes:
         """Return the shapes of all weights of a file, by name."""

@@ -59,7 +59,7 @@ def choose_language(meanings: Sequence[MeaningFile | str], spoken: Mapping[str, 
     """
     if not meanings:
         return Language(None, {})
-    if request.meaning != "auto":
+    if request.options.meaning != "auto":
         return Language(language_file(meanings[0]), {})
     tags = [meaning if isinstance(meaning, str) else meaning.language for meaning in meanings]
     found = [spoken.get(tag, 0.0) for tag in tags]
@@ -82,7 +82,7 @@ def choose_pieces(spoken: Mapping[str, float], request: Request) -> PiecesFile |
         language = tag.partition("-")[0]
         shares[language] = shares.get(language, 0.0) + part
     language, share = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
-    is_wanted = request.meaning == "auto" and len(request.meanings) > 0
+    is_wanted = request.options.meaning == "auto" and len(request.meanings) > 0
     return packaged_pieces(language) if is_wanted and share >= _LEAST_SHARE else None
 
 

@@ -81,7 +81,11 @@ class FitSettings:
 
 def needs_no_network(texts: Dataset, request: Request) -> bool:
     """Return whether a linear part alone is fitted: to few texts with one label each, unless something of a network is asked for."""
-    usual = request.head in ("auto", LinearHead.name) and request.epochs is None and request.ngram_kb != 0
+    usual = (
+        request.options.head in ("auto", LinearHead.name)
+        and request.options.epochs is None
+        and request.options.ngram_kb != 0
+    )
     return usual and len(texts) <= FEW and not texts.multi_label
 
 
@@ -91,14 +95,15 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
     Where every second copy is a translation, twice the epochs show as many of the others. Otherwise a linear part reads few texts as they
     are: differently written copies of so few blur what tells them apart (docs/benchmarks.md).
     """
-    chosen = {name: getattr(request, name) for name in ("epochs", "typo_rate", "seed", "class_weights")}
+    chosen = {name: getattr(request.options, name) for name in ("epochs", "typo_rate", "seed")}
+    chosen["class_weights"] = request.class_weights
     given = {name: value for name, value in chosen.items() if value is not None}
     found = recommended(
-        max(len(texts), 1), multi_label=texts.multi_label, head=request.head, is_linear=is_linear, **given
+        max(len(texts), 1), multi_label=texts.multi_label, head=request.options.head, is_linear=is_linear, **given
     )
     if request.languages:
-        return found if request.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
-    reads_copies = not needs_no_network(texts, request) or request.typo_rate is not None
+        return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
+    reads_copies = not needs_no_network(texts, request) or request.options.typo_rate is not None
     return found if reads_copies else dataclasses.replace(found, copies=0, linear_copies=0)
 
 

@@ -110,7 +110,6 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         "best_epoch": whole.best if whole else 0,
         "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
         "sentences": plan.sentences is not None,
-        **({"linear": linear.facts | {"shift": shift}} if linear else {}),
     }
     has_background = linear is not None and not whole and len(data.background) > 0
     background = factors[LINEAR] * linear.background() + shift if linear and has_background else None

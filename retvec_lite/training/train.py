@@ -93,7 +93,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     options say of it.
 
     Raises:
-        RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.max_kb`, or a loss that
+        RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.options.max_kb`, or a loss that
             is no longer finite.
     """
     taught, score = _fit(request, settings, progress)
@@ -117,7 +117,7 @@ def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> 
     plan, tested = make_plan(request, settings, progress)
     data = plan.data
     stack = fit_parts(plan, progress)
-    judged = decide(stack.logits, data, request.reject_at, request.none_label, stack.background)
+    judged = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
     answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
     by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
@@ -131,7 +131,7 @@ def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> 
         "data_hash": data_hash(request.training),
         "trained_on": day,
         "versions": versions(),
-        "options": request.options,
+        "options": request.record,
         "training_texts": data.texts,
         "described": {"names": data.described.names, "descriptions": data.described.descriptions},
         "validation_texts": len(data.held_out.truth),
@@ -142,8 +142,8 @@ def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> 
         "texts_cut_by_max_words": data.share_cut,
         "texts_in_windows": data.share_in_windows,
         "settings": dataclasses.asdict(plan.settings),
-        "reject_at": request.reject_at,
-        "max_kb": request.max_kb,
+        "reject_at": request.options.reject_at,
+        "max_kb": request.options.max_kb,
         "estimated_bytes": estimate_bytes(shapes, data.config, data.labels, judged.decision),
         "smallest_label": list(request.training.smallest_label),
         "baseline": plain_svm(data),
@@ -193,8 +193,9 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
         outcome = fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress))
         assert outcome.held_out is not None
         return outcome.held_out
-    settings = settings_for(texts, dataclasses.replace(request, typo_rate=0.0), is_linear=True)
-    folds = choose_folds(texts, request.seed)
+    options = dataclasses.replace(request.options, typo_rate=0.0)
+    settings = settings_for(texts, dataclasses.replace(request, options=options), is_linear=True)
+    folds = choose_folds(texts, request.options.seed)
     data = make_examples(texts, texts, **settings.typos, folds=folds, progress=progress)
     linear = LinearPart(Plan(data, LinearHead(), PRIME, {}, settings), progress=progress)
     logits = linear.answer()
@@ -212,7 +213,7 @@ def make_plan(
     request: Request, fixed: FitSettings | None = None, progress: Progress = silent
 ) -> tuple[Plan, "HeldOutTexts"]:
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
-    seed = fixed.seed if fixed else request.seed
+    seed = fixed.seed if fixed else request.options.seed
     training, held_out = divide(request, seed)
     is_few = len(training) <= FEW and not training.multi_label
     described = describe(training, few=is_few)
@@ -243,7 +244,7 @@ def make_plan(
         progress=progress,
     )
     budget = Budget.of(request, data)
-    head = LinearHead.name if is_linear else request.head
+    head = LinearHead.name if is_linear else request.options.head
     plan = choose_parts_of_file(head, budget, data, settings, language, others, sentences)
     pieces = None if language.source or not is_few else choose_pieces(spoken, request)
     if pieces and usual_kind(data.clean)[1] == pieces.longest:
@@ -281,9 +282,9 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
     else:
         rows, others = split_rows(training, 0.1 if validation is None else validation, seed)
         training, held_out = training.select(rows), HeldOutTexts(training.select(others), tuple(others), refit=True)
-    if request.unknown_label is not None and set(held_out.texts.labels) == {request.unknown_label}:
+    if request.options.unknown_label is not None and set(held_out.texts.labels) == {request.options.unknown_label}:
         raise RetvecLiteError(
-            f"All texts to be tested on have the unknown label {request.unknown_label!r}: pass others with more labels, or a larger share "
+            f"All texts to be tested on have the unknown label {request.options.unknown_label!r}: pass others with more labels, or a larger share "
             "(validation)."
         )
     return training, held_out
@@ -350,7 +351,7 @@ def choose_sentences(request: Request, spoken: Mapping[str, float]) -> SentenceN
     """
     known = request.embedding
     language = max(spoken, key=lambda tag: spoken[tag], default=None)
-    if request.head != "auto" or language != _OF_SENTENCES:
+    if request.options.head != "auto" or language != _OF_SENTENCES:
         return None
     return packaged_sentences() if known and known.digest == load_default_embedding().digest else None
 

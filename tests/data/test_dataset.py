@@ -27,7 +27,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 
 def test_other_columns_can_be_named(tmp_path: Path) -> None:
-    dataset = read_dataset(write(tmp_path, "d.csv", "body,kind\nhi,x\n"), "body", "kind")
+    dataset = read_dataset(write(tmp_path, "d.csv", "body,kind\nhi,x\n"), text_column="body", label_column="kind")
     assert (dataset.texts, dataset.labels, dataset.classes, len(dataset)) == (("hi",), ("x",), ("x",), 1)
 
 
@@ -156,7 +156,7 @@ def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
 
 def test_one_column_cannot_be_text_and_label(tmp_path: Path) -> None:
     with pytest.raises(RetvecLiteError, match="two different columns"):
-        read_dataset(write(tmp_path, "d.csv", "a,b\nx,y\n"), "a", "a")
+        read_dataset(write(tmp_path, "d.csv", "a,b\nx,y\n"), text_column="a", label_column="a")
 
 
 def labelled(*labels: str) -> Dataset:

@@ -5,10 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 from tiny_data import QUICK, tiny_dataset
 
-from retvec_lite import api
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import HeadSpec, LinearHead
@@ -18,6 +16,7 @@ from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.network_part import NetworkPart
+from retvec_lite.training.options import TrainArguments
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.request import Request, read_request
 from retvec_lite.training.train import Outcome
@@ -26,22 +25,10 @@ Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
 
 
-class _Asked(Exception):
-    """What `rl.train` was about to do, which is not done."""
-
-
 def asked(*data: Any, **options: Any) -> Request:
     """Return what `rl.train` asks for with some arguments; without data, some where only the options matter."""
-
-    def stop(given: Mapping[str, Any]) -> None:
-        raise _Asked(read_request(given))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api, "read_request", stop)
-        with pytest.raises(_Asked) as found:
-            api.train(*(data or [tiny_dataset(3)]), **options)
-    request: Request = found.value.args[0]
-    return request
+    given = TrainArguments(*(data or [tiny_dataset(3)]), **options)
+    return read_request(given.data, given.labels, given)
 
 
 def train(
