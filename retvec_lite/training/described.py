@@ -1,5 +1,6 @@
 """What a training learns of labels beside their texts: their names, and descriptions of them. They are texts that are learned from and never tested on."""
 
+import enum
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -12,18 +13,27 @@ from retvec_lite.data.descriptions import SAYS, plain_name
 from retvec_lite.equal_rows import products
 
 
+class Origin(enum.IntEnum):
+    """Where a text comes from that is learned from."""
+
+    GIVEN = 0
+    """One of the labelled texts."""
+    NAME = 1
+    """What a label is called."""
+    DESCRIPTION = 2
+    """What the user says of a label."""
+    RELATED = 3
+    """Words that are related to what a label is called and means."""
+    UNLABELLED = 4
+    """One of the texts without labels."""
+
+
 class Described(NamedTuple):
-    """Names and descriptions as texts, and their labels: the first so many are `names`, the last ones made of `related` words."""
+    """Names and descriptions as texts, with the label and the origin of each."""
 
     texts: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    names: int = 0
-    related: int = 0
-
-    @property
-    def descriptions(self) -> int:
-        """How many texts describe a label."""
-        return len(self.texts) - self.names - self.related
+    origins: tuple[Origin, ...] = ()
 
 
 NOTHING: Final = Described()
@@ -39,7 +49,7 @@ def describe(dataset: Dataset, *, few: bool) -> Described:
     return Described(
         (*map(plain_name, names), *(text for _, text in said)),
         (*names, *(label for label, _ in said)),
-        len(names),
+        (*[Origin.NAME] * len(names), *[Origin.DESCRIPTION] * len(said)),
     )
 
 

@@ -17,7 +17,7 @@ from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import mistype, mistype_many
 from retvec_lite.decision import known_characters
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.described import NOTHING, Described, labels_of
+from retvec_lite.training.described import NOTHING, Described, Origin, labels_of
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
 from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
@@ -89,15 +89,14 @@ class TrainingData:
         scheme: one label a text, or several.
         labels: class names in the order of the outputs.
         strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
-        examples: what to learn from: texts, and behind them what labels are called and mean.
+        examples: what to learn from: labelled texts first, unlabelled ones last, what labels are called and mean between them.
+        origins: of these texts, see `Origin`, uint8 `[texts]`.
         held_out: what to validate on.
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
         clean_ids: word ids of what is learned from as it is, int32 `[texts, max_words]`.
         clean: what is learned from as it is.
         mistyped: the texts of `examples.copies`; with a translation, every second copy is one.
-        described: the texts behind those with a label, which say what labels are called and mean.
-        unlabelled: how many texts come last, without a label: a teacher tells theirs, see `LinearPart`.
-        none: the number of the label that such texts have where they belong to no other.
+        none: the number of the label of unlabelled texts that belong to no other.
         background: open texts of no label, which few texts are told from.
         background_ids: their word ids, int32 `[texts, max_words]`.
         held_out_texts: those of `held_out.ids`.
@@ -111,29 +110,32 @@ class TrainingData:
     labels: tuple[str, ...]
     strata: npt.NDArray[np.int64]
     examples: Examples
+    origins: npt.NDArray[np.uint8]
     held_out: HeldOutIds
     share_cut: float
     clean_ids: Ints
     clean: Sequence[str]
     mistyped: Sequence[Sequence[str]]
-    described: Described
     background: Sequence[str]
     background_ids: Ints
     held_out_texts: Mapping[float, Sequence[str]]
     splits: Sequence[Split]
     refit: bool = False
-    unlabelled: int = 0
     none: int | None = None
 
-    @property
-    def texts(self) -> int:
-        """How many texts with a label there are to learn from, without names and descriptions."""
-        return self.labelled - len(self.described.texts)
+    def count(self, origin: Origin) -> int:
+        """Return how many texts that are learned from come from there."""
+        return int(np.count_nonzero(self.origins == origin))
 
-    @property
+    @functools.cached_property
+    def texts(self) -> int:
+        """How many labelled texts there are to learn from, without names and descriptions."""
+        return self.count(Origin.GIVEN)
+
+    @functools.cached_property
     def labelled(self) -> int:
         """How many texts there are to learn from whose label is known, names and descriptions among them."""
-        return len(self.clean) - self.unlabelled
+        return len(self.clean) - self.count(Origin.UNLABELLED)
 
     @property
     def config(self) -> EncoderConfig:
@@ -213,7 +215,8 @@ def make_examples(
     clean = (*training.texts, *described.texts, *unlabelled)
     ways: dict[str, Any] = {"copies": copies, "typo_rate": typo_rate, "common_words": common_words}
     # A name is a word or two, of which little would be left.
-    names, others = described.texts[: described.names], described.texts[described.names :]
+    names = [text for text, origin in zip(described.texts, described.origins, strict=True) if origin is Origin.NAME]
+    others = described.texts[len(names) :]
     pairs = zip(
         augmented_copies(training.texts, seed=seed, **ways),
         augmented_copies((*others, *unlabelled), seed=seed + 2, **ways),
@@ -240,12 +243,14 @@ def make_examples(
     ids = [reader.word_ids(group) for group in groups]
     split = len(ids) - len(held_out) - 1
     always = np.arange(len(training), len(clean))
+    origins = [*[Origin.GIVEN] * len(training), *described.origins, *[Origin.UNLABELLED] * len(unlabelled)]
     return TrainingData(
         reader,
         scheme,
         labels,
         np.unique(training.strata, return_inverse=True)[1],
         Examples(ids[1:split], targets, len(labels), _weights(training, training, len(always))),
+        np.array(origins, np.uint8),
         HeldOutIds(
             dict(zip(held_out, ids[split:-1], strict=True)),
             truth,
@@ -256,14 +261,12 @@ def make_examples(
         ids[0],
         clean,
         mistyped,
-        described,
         background,
         ids[-1],
         held_out,
         [(np.concatenate([rows, always]), others) for rows, others in folds]
         or [(np.arange(len(clean)), np.arange(len(validation)))],
         refit,
-        len(unlabelled),
         None if none_label is None else labels.index(none_label),
     )
 

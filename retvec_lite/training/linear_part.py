@@ -4,9 +4,8 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.described import telling_names
+from retvec_lite.training.described import Origin, telling_names
 from retvec_lite.training.examples import Rows
 from retvec_lite.training.linear_features import (
     Features,
@@ -31,11 +30,14 @@ from retvec_lite.training.linear_model import (
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import MANY, Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Plan, held_out_logits
 from retvec_lite.training.request import FEW
 
 _LONG: Final = 30
 """Words of a typical text from which texts are long."""
+
+_SAID: Final = (Origin.NAME, Origin.DESCRIPTION)
+_DESCRIBED: Final = (*_SAID, Origin.RELATED)
 
 DESCRIBED_WEIGHT: Final = 3.0
 """How much all names and descriptions of a label count together, with their copies, and how much its texts of related words do: shared with
@@ -77,7 +79,6 @@ class LinearPart:
     _held_out: Mapping[float, Features]
     _background: Features
     _pieces_table: Floats | None
-    _told: Rows
 
     def __init__(
         self, plan: Plan, vectors: Callable[[Ints], Floats] | None = None, progress: Progress = silent
@@ -90,12 +91,6 @@ class LinearPart:
         self.few = data.texts <= FEW and not data.scheme.multi_label
         self._pieces, self._teacher = plan.pieces, plan.teacher
         self._fits = self._total = 0
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """How it was fitted, for `learning`: to few texts; to the texts as they are, too; to the names of which labels."""
-        names = [self._data.labels[target] for target in self._data.examples.targets[self._told]]
-        return {"few": self.few, "clean": self._reads_clean, "names": names}
 
     def learn(self) -> HeldOutLogits:
         """Read the texts, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -112,7 +107,7 @@ class LinearPart:
         whole = folds > 1 or self.few
         last, shares = whole or self._refit, (*(_SHARES if whole else _SHARES_OF_MANY), 1.0)
         self._total = len(shares) * folds + last
-        if self._data.unlabelled and not self._teacher:
+        if self._data.count(Origin.UNLABELLED) and not self._teacher:
             self._total *= 2  # a first fit labels the texts without labels
         self.read()
         found = {share: self._predict(share, None if share == 1.0 else (0.0,)) for share in shares}
@@ -138,8 +133,8 @@ class LinearPart:
             strict=False,
         )
         copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
-        self._reads_clean = not (self._is_long and data.texts >= MANY and copies)
-        if self._reads_clean:
+        is_long = np.median((data.clean_ids != 0).sum(axis=1)) >= _LONG
+        if not (is_long and data.texts >= MANY and copies):
             copies = [(data.clean, data.clean_ids, 1.0), *copies]
         texts = [*(texts for texts, _, _ in copies), *data.held_out_texts.values(), data.background]
         ids = [*(ids for _, ids, _ in copies), *data.held_out.ids.values(), data.background_ids]
@@ -204,7 +199,8 @@ class LinearPart:
         The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
         """
         data = self._data
-        labelled, asked = rows[rows < data.labelled], rows[rows >= data.labelled]
+        is_asked = data.origins[rows] == Origin.UNLABELLED
+        labelled, asked = rows[~is_asked], rows[is_asked]
         if not len(asked):
             return self._solve_known(labelled, data.examples.targets, held_out)
         targets = data.examples.targets.copy()
@@ -217,27 +213,27 @@ class LinearPart:
 
     def _solve_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
         """Fit a model as `_solve` does, to texts whose labels are known."""
-        data, copies = self._data, self._copies
-        rows = np.concatenate([self._telling(rows[rows < data.labelled]), rows[rows >= data.labelled]])
-        self._told = rows[(rows >= self._names.start) & (rows < self._names.stop)]
+        data, copies, settings = self._data, self._copies, self._settings
+        rows = self._telling(rows)
         features = copies[0][rows].joined([*(part[rows] for part in copies[1:]), *held_out])
         targets = np.concatenate([all_targets[rows]] * len(copies) + [data.held_out.truth] * len(held_out))
-        counted = targets
-        if data.described.texts:
-            is_described = (rows >= data.texts) & (rows < data.labelled)
+        counted, is_described = targets, np.isin(data.origins[rows], _DESCRIBED)
+        if is_described.any():  # what a label is called and means makes it no more common
             once = [all_targets[rows[~is_described]], np.unique(all_targets[rows[is_described]])]
             counted = np.concatenate(once * len(copies) + [data.held_out.truth] * len(held_out))
-        model = solve(
+        model = fit_linear(
             features,
             targets,
-            self._text_weights(rows, all_targets, held_out),
-            data.labels,
-            self._settings,
-            self.config,
-            counted=counted,
-            sentences=self._sentences,
+            len(data.labels),
+            weights=class_weights(settings.class_weights, counted, data.labels),
+            text_weights=self._text_weights(rows, all_targets, held_out),
+            seed=settings.seed,
+            vectors=SENTENCES if self._sentences else MEANS,
             pieces=self._pieces_table,
         )
+        if books := self.config.codebooks:
+            squeezed = squeeze(model.weights, features.counts.totals(), books, seed=settings.seed)
+            model = dataclasses.replace(model, weights=squeezed)
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
@@ -245,31 +241,26 @@ class LinearPart:
     def _text_weights(self, rows: Rows, targets: Ints, held_out: Sequence[Features]) -> Floats:
         """Return how much each text of `_solve` counts, float32 `[texts]`."""
         data = self._data
-        own = np.ones(len(data.clean), np.float32) if data.examples.weights is None else data.examples.weights.copy()
-        if data.described.texts:
-            self._weigh_described(own, rows)
+        own = np.ones(len(rows), np.float32) if data.examples.weights is None else data.examples.weights[rows]
+        origins, labels = data.origins[rows], targets[rows]
+        # All names and descriptions of a label count together, and so do its texts of related words.
+        for together in (_SAID, (Origin.RELATED,)):
+            some = np.isin(origins, together)
+            if not some.any():
+                continue
+            texts, counts = (
+                np.bincount(labels[part], minlength=len(data.labels)) for part in (origins == Origin.GIVEN, some)
+            )
+            shares = DESCRIBED_WEIGHT / (1 + texts) / sum(self._shares) / np.maximum(counts, 1)
+            own[some] = shares[labels[some]]
         if data.none is not None:
-            own[data.labelled :][targets[data.labelled :] == data.none] = _NONE_WEIGHT
-        own = own[rows]
+            own[(origins == Origin.UNLABELLED) & (labels == data.none)] = _NONE_WEIGHT
         # Validation texts of the user's own have no weights, and count as usual.
         others = (
             np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights
         )
         copies = [np.float32(share) * own for share in self._shares]
         return np.concatenate([*copies, *[others] * len(held_out)])
-
-    def _weigh_described(self, own: Floats, rows: Rows) -> None:
-        """Set how much those of the rows count that are names, descriptions, and texts of related words."""
-        data = self._data
-        texts = np.bincount(data.examples.targets[rows[rows < data.texts]], minlength=len(data.labels))
-        described = rows[(rows >= data.texts) & (rows < data.labelled)]
-        related = int(np.count_nonzero(described >= data.labelled - data.described.related))
-        own[described] = described_weights(data.examples.targets[described], related, texts, sum(self._shares))
-
-    @property
-    def _names(self) -> slice:
-        """Which rows are names of labels."""
-        return slice(self._data.texts, self._data.texts + self._data.described.names)
 
     def background(self) -> Floats:
         """Return the logits of the background by `model`, float32 `[texts, classes]`."""
@@ -280,20 +271,19 @@ class LinearPart:
 
         What is related to such a name alone is left out as well.
         """
-        data, names = self._data, self._names
-        if not data.described.texts:
+        origins, targets = self._data.origins[rows], self._data.examples.targets
+        called, related = rows[origins == Origin.NAME], rows[origins == Origin.RELATED]
+        if not len(called):
             return rows
-        is_name = (rows >= names.start) & (rows < names.stop)
-        is_related = rows >= data.labelled - data.described.related
-        called, related, others = rows[is_name], rows[is_related], rows[~is_name & ~is_related]
-        targets = data.examples.targets
+        others = rows[np.isin(origins, (Origin.GIVEN, Origin.DESCRIPTION))]
         meaning = self._copies[0].meaning
         if meaning is None:
             telling = ~np.isin(targets[called], targets[others])
         else:
             telling = telling_names(meaning[others], targets[others], meaning[called], targets[called])
-        described = [*targets[called[telling]], *targets[others[others >= data.texts]]]
-        return np.concatenate([others, called[telling], related[np.isin(targets[related], described)]])
+        described = [*targets[called[telling]], *targets[rows[origins == Origin.DESCRIPTION]]]
+        related = related[np.isin(targets[related], described)]
+        return np.concatenate([others, called[telling], related, rows[origins == Origin.UNLABELLED]])
 
     def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> HeldOutLogits:
         """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""
@@ -302,65 +292,3 @@ class LinearPart:
             self.model = self._solve(self._share(rows, share))
 
         return held_out_logits(self._data, fit, self.logits, rates)
-
-    @functools.cached_property
-    def _is_long(self) -> bool:
-        """Whether the texts have many words."""
-        return bool(np.median((self._data.clean_ids != 0).sum(axis=1)) >= _LONG)
-
-
-def described_weights(targets: Ints, related: int, texts: Ints, copies: float) -> Floats:
-    """Return how much names and descriptions of labels, and behind them texts of `related` words, count, float32 `[described]`.
-
-    Args:
-        targets: their labels, int32 `[described]`.
-        related: how many of them are of related words, the last ones.
-        texts: how many texts each label has.
-        copies: how much all copies of a text count together.
-    """
-    found, first = np.zeros(len(targets), np.float32), len(targets) - related
-    for part in (slice(0, first), slice(first, None)):
-        counts = np.bincount(targets[part], minlength=len(texts))
-        found[part] = (DESCRIBED_WEIGHT / (1 + texts) / copies / np.maximum(counts, 1))[targets[part]]
-    return found
-
-
-def solve(
-    features: Features,
-    targets: Ints,
-    text_weights: Floats,
-    labels: Sequence[str],
-    settings: FitSettings,
-    config: NgramConfig,
-    *,
-    sentences: bool,
-    pieces: Floats | None = None,
-    counted: Ints | None = None,
-) -> LinearModel:
-    """Solve the linear part for what was read of texts, in the form in which it is exported.
-
-    Args:
-        features: what was read; with codebooks, it counts hashes.
-        targets: see `LabelScheme.targets`.
-        text_weights: how much each text counts, float32 `[texts]`.
-        labels: all labels.
-        settings: those of the training.
-        config: which n-grams were read.
-        sentences: whether the vectors are of the sentence network.
-        pieces: see `fit_linear`.
-        counted: targets that say how common each label is, by default all of them: what a label is called and means makes it no more common.
-    """
-    model = fit_linear(
-        features,
-        targets,
-        len(labels),
-        weights=class_weights(settings.class_weights, targets if counted is None else counted, labels),
-        text_weights=text_weights,
-        seed=settings.seed,
-        vectors=SENTENCES if sentences else MEANS,
-        pieces=pieces,
-    )
-    if config.codebooks:
-        squeezed = squeeze(model.weights, features.counts.totals(), config.codebooks, seed=settings.seed)
-        model = dataclasses.replace(model, weights=squeezed)
-    return model

@@ -13,7 +13,7 @@ from retvec_lite.contract import Floats
 from retvec_lite.equal_rows import products
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.training.background import common_words
-from retvec_lite.training.described import Described
+from retvec_lite.training.described import Described, Origin
 from retvec_lite.training.languages import directions, plain_words
 
 _RELATED: Final = 60
@@ -51,9 +51,8 @@ def with_related(
             rng.shuffle(drawn)
             texts.append(" ".join(drawn))
             of_labels.append(labels[place])
-    return described._replace(
-        texts=(*described.texts, *texts), labels=(*described.labels, *of_labels), related=len(texts)
-    )
+    origins = (*described.origins, *[Origin.RELATED] * len(texts))
+    return Described((*described.texts, *texts), (*described.labels, *of_labels), origins)
 
 
 def _prototypes(described: Described, labels: Sequence[str], file: MeaningFile) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress
+from retvec_lite.training.described import Origin
 from retvec_lite.training.encoders import Encode, ask, encode_of
 from retvec_lite.training.examples import Rows, TrainingData
 
@@ -42,11 +43,13 @@ class Encoders:
 
     def __init__(self, encoders: Mapping[str, Encode], data: TrainingData, progress: Progress) -> None:
         # Texts of related words are no sentences.
-        self._none, self._first, last = data.none, data.texts, data.labelled - data.described.related
-        rows = np.r_[:last, data.labelled : len(data.clean)]
+        self._none, self._origins = data.none, data.origins
+        rows = np.flatnonzero(data.origins != Origin.RELATED)
         texts = [data.clean[row] for row in rows.tolist()]
-        parts = [_unit(ask(name, encode, texts, progress), data.unlabelled) for name, encode in encoders.items()]
-        self._is_read = np.arange(len(data.clean)) < last
+        parts = [
+            _unit(ask(name, encode, texts, progress), data.count(Origin.UNLABELLED))
+            for name, encode in encoders.items()
+        ]
         self._vectors = np.zeros((len(data.clean), sum(part.shape[1] for part in parts)), np.float32)
         self._vectors[rows] = np.concatenate(parts, axis=1)
 
@@ -58,8 +61,9 @@ class Encoders:
         """
         from sklearn.linear_model import LogisticRegression
 
-        without = self._is_read[rows] & ~np.isin(targets[rows], targets[rows[rows < self._first]])
-        rows = rows[(rows < self._first) | without]
+        is_given = self._origins[rows] == Origin.GIVEN
+        without = (self._origins[rows] != Origin.RELATED) & ~np.isin(targets[rows], targets[rows[is_given]])
+        rows = rows[is_given | without]
         if len(np.unique(targets[rows])) < 2:
             return np.full(len(asked), targets[rows[0]], np.int32)
         fitted = LogisticRegression(C=_STRENGTH, max_iter=_STEPS).fit(self._vectors[rows], targets[rows])

@@ -46,7 +46,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.background import background_texts
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
-from retvec_lite.training.described import describe
+from retvec_lite.training.described import Origin, describe
 from retvec_lite.training.encoders import ITSELF
 from retvec_lite.training.examples import DISGUISED, Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
@@ -133,7 +133,7 @@ def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> 
         "versions": versions(),
         "options": request.record,
         "training_texts": data.texts,
-        "described": {"names": data.described.names, "descriptions": data.described.descriptions},
+        "described": {"names": data.count(Origin.NAME), "descriptions": data.count(Origin.DESCRIPTION)},
         "validation_texts": len(data.held_out.truth),
         "warnings": [*warned],
         "leaked": request.leaked,

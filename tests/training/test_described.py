@@ -6,7 +6,7 @@ import pytest
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.meaning_file import packaged_meaning
-from retvec_lite.training.described import Described, describe, labels_of, telling_names
+from retvec_lite.training.described import Described, Origin, describe, labels_of, telling_names
 from retvec_lite.training.related import with_related
 
 
@@ -27,7 +27,7 @@ def test_names_that_say_something_are_texts() -> None:
         "größer als": "größer als",
         "退款": "退款",
     }
-    assert found.names == 7 and not found.descriptions
+    assert found.origins == (Origin.NAME,) * 7
     assert describe(named("a", "b"), few=True) == Described()
 
 
@@ -37,7 +37,7 @@ def test_descriptions_stand_behind_names_and_names_of_labels_with_many_texts_are
     )
     found = describe(data, few=True)
     assert found.texts == ("greeting", "refund", "money back", "return it", "seven")
-    assert (found.names, found.descriptions) == (2, 3)
+    assert found.origins == (Origin.NAME,) * 2 + (Origin.DESCRIPTION,) * 3
     assert labels_of(found, data.classes).tolist() == [1, 2, 2, 2, 0]
     assert describe(data, few=False).texts == ("refund", "money back", "return it", "seven")
     assert describe(Dataset(("hi",), ("a|b",), multi_label=True), few=True) == Described()
@@ -61,9 +61,9 @@ def test_names_are_told_that_mean_what_their_texts_mean() -> None:
 
 
 def test_related_words_are_those_of_the_label_and_not_of_the_others() -> None:
-    described = Described(("sports", "business"), ("a", "b"), 2)
+    described = Described(("sports", "business"), ("a", "b"), (Origin.NAME,) * 2)
     found = with_related(described, ("a", "b"), {}, packaged_meaning("en"), seed=0)
-    assert found.texts[:2] == described.texts and found.related == len(found.texts) - 2 == 2 * 20
+    assert found.texts[:2] == described.texts and found.origins[2:] == (Origin.RELATED,) * 40
     words = {
         label: " ".join(text for text, own in zip(found.texts, found.labels, strict=True) if own == label)
         for label in "ab"
@@ -75,11 +75,13 @@ def test_related_words_are_those_of_the_label_and_not_of_the_others() -> None:
 
 @pytest.mark.parametrize("texts", [("qwxyzt", "zzqqjj"), ("sports", "zzqqjj")])
 def test_nothing_is_related_to_words_that_are_not_known(texts: tuple[str, str]) -> None:
-    described = Described(texts, ("a", "b"), 2)
+    described = Described(texts, ("a", "b"), (Origin.NAME,) * 2)
     assert with_related(described, ("a", "b"), {}, packaged_meaning("en"), seed=0) == described
 
 
 def test_many_labels_share_the_texts_of_related_words() -> None:
     words = packaged_meaning("en").words[200:600]
-    found = with_related(Described(words, words, len(words)), words, {}, packaged_meaning("en"), seed=0)
-    assert found.related <= 1_000 and set(found.labels[len(words) :]) == set(words)
+    found = with_related(
+        Described(words, words, (Origin.NAME,) * len(words)), words, {}, packaged_meaning("en"), seed=0
+    )
+    assert found.origins.count(Origin.RELATED) <= 1_000 and set(found.labels[len(words) :]) == set(words)

@@ -10,7 +10,7 @@ from retvec_lite.card import describe_meaning
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.training import linear_part, plan
 from retvec_lite.training import train as trainer
-from retvec_lite.training.described import describe
+from retvec_lite.training.described import Origin, describe
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.train import choose_folds
@@ -27,7 +27,7 @@ def test_texts_get_with_meaning_names_of_labels(
     told = make_examples(
         named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
     )
-    assert (told.texts, told.described.names, len(told.clean_ids)) == (24, 4, 28)
+    assert (told.texts, told.count(Origin.NAME), len(told.clean_ids)) == (24, 4, 28)
     monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)
     seen, plain = [], linear_part.fit_linear
 
