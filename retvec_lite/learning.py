@@ -9,7 +9,7 @@ from retvec_lite.classifier import Classifier
 from retvec_lite.data.comparison import Answer, Comparison, compare_answers
 from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.kept import TEXTS_NAME, VECTORS_NAME, read_texts_file, texts_bytes
-from retvec_lite.data.warnings import check_single
+from retvec_lite.data.warnings import check_single, labels_alike
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.terminal import Progress, draw, one_line
@@ -54,7 +54,7 @@ class Lesson:
     advice: str = ""
 
     def __str__(self) -> str:
-        known = f" {self.repeated:,} were there already." if self.repeated else ""
+        known = f" {self.repeated:,} were there already, or came again." if self.repeated else ""
         if self.before is None:
             return f"Nothing changed: there is no text to learn from that was not there with this label.{known}"
         labels = f" New labels: {', '.join(map(one_line, self.new_labels))}." if self.new_labels else ""
@@ -173,16 +173,13 @@ def taught_more(
         same = dataclasses.replace(same, path=Path("the earlier texts"), left_out=())
         both = [answers_of(each, same.texts, none, "earlier texts", progress) for each in (old, result)]
         forgotten = compare_answers(same, *both, none=none)
-    return result, Lesson(
-        len(found.new) - found.corrected,
-        found.corrected,
-        found.repeated,
-        tuple(sorted(set(better.labels) - set(model.labels))),
-        before,
-        after,
-        forgotten,
-        _ADVICE if better.training["linear"]["few"] and better.training["training_texts"] > _FEW_TEXTS else "",
-    )
+    new_labels = tuple(sorted(set(better.labels) - set(model.labels)))
+    advice = list(labels_alike(better.labels, new_labels))
+    if better.training["linear"]["few"] and better.training["training_texts"] > _FEW_TEXTS:
+        advice.append(_ADVICE)
+    added = len(found.new) - found.corrected
+    lesson = Lesson(added, found.corrected, found.repeated, new_labels, before, after, forgotten, " ".join(advice))
+    return result, lesson
 
 
 def answers_of(

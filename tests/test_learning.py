@@ -105,6 +105,8 @@ def test_new_texts_corrections_and_labels(trained: Path) -> None:
     assert lesson.new_labels == ("music",) and lesson.before == 0.0 and lesson.after is not None
     assert lesson.comparison is not None and lesson.comparison.texts == len(others)
     assert "New labels: music" in str(lesson) and "1 were there already" in str(lesson)
+    twin = found.learn(["bring it"], ["Delivery"]).lesson
+    assert "look alike, or are one number: 'Delivery' and 'delivery'" in str(twin) and "look alike" not in str(lesson)
     facts = found.training
     assert facts["training_texts"] == len(TEXTS) + len(JAZZ) and facts["data_hash"] != before.training["data_hash"]
     (told,) = facts["learned"]

@@ -31,6 +31,10 @@ def test_many_copies_are_told_and_few_are_not() -> None:
     [
         ([("wake up", "alarm"), ("wake up", "music")], "1 text has several labels: 'wake up' ('alarm', 'music')."),
         (
+            [("wake us", "alarm"), ("wake US", "music")],
+            "1 text has several labels: 'wake us' ('alarm') and 'wake US' ('music').",
+        ),
+        (
             [
                 *((f"t{row}", label) for row in range(4) for label in ("alarm", "music")),
                 *((f"u{row}", "music") for row in range(30)),
