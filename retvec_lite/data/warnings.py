@@ -73,10 +73,10 @@ def check_trainable(dataset: Dataset) -> None:
         )
     if count < 2 and (question := _swapped_columns(dataset)):
         raise RetvecLiteError(f"{dataset.path} has 1 example of {label!r}. {question}")
-    described = {label for label, text in dataset.descriptions if SAYS.search(text or plain_name(label))}
+    described = {label for label, text in dataset.descriptions if SAYS.search(f"{text} {plain_name(label)}")}
     if silent := [label for label in labels if not counts[label] and label not in described]:
         raise RetvecLiteError(
-            f"Nothing says what the label {silent[0]!r} of {dataset.path} is: its name has no word. Describe it, or give texts of it."
+            f"Nothing says what the label {silent[0]!r} of {dataset.path} is: its name has no word. Describe it in words, or give texts of it."
         )
 
 

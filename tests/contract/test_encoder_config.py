@@ -111,9 +111,7 @@ def test_json_round_trip_is_exact(config: EncoderConfig) -> None:
 
 
 def test_letters_only_is_told_only_where_it_is_on() -> None:
-    assert (
-        "letters_only" not in EncoderConfig().to_dict() and EncoderConfig(letters_only=True).to_dict()["letters_only"]
-    )
+    assert [EncoderConfig(letters_only=on).to_dict().get("letters_only") for on in (False, True)] == [None, True]
 
 
 def test_a_config_cannot_be_changed() -> None:
@@ -168,18 +166,12 @@ def test_a_file_with_another_value_of_a_fixed_setting_is_refused(field: str, val
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 4, -1, 3.5, "3", None, [3], True, 3.0])
-def test_another_contract_version_is_refused(version: Any) -> None:
-    fields = {**EncoderConfig().to_dict(), "contract_version": version}
+def test_another_contract_version_is_refused_before_its_unknown_fields(version: Any) -> None:
+    fields = {**EncoderConfig().to_dict(), "contract_version": version, "something_new": 1}
     with pytest.raises(RetvecLiteError) as caught:
         EncoderConfig.from_dict(fields)
     message = sentence(caught)
     assert f"contract version is {version!r}, but" in message and f"reads version {CONTRACT_VERSION} only" in message
-
-
-def test_a_newer_contract_is_named_before_its_unknown_fields() -> None:
-    fields = {**EncoderConfig().to_dict(), "contract_version": 4, "something_new": 1}
-    with pytest.raises(RetvecLiteError, match="contract version is 4, but"):
-        EncoderConfig.from_dict(fields)
 
 
 @pytest.mark.parametrize("name", sorted(EncoderConfig().to_dict()))

@@ -120,8 +120,7 @@ def test_a_row_with_a_text_of_its_own_is_read_whatever_other_fields_hold(tmp_pat
 
 @pytest.mark.parametrize("answer", ["reject", "ignore"])  # Prodigy
 def test_a_label_that_was_refused_is_not_learned(tmp_path: Path, answer: str) -> None:
-    answers = ("accept", answer, "accept")
-    rows = [{**row, "answer": said} for row, said in zip([ROWS[0], ROWS[0], ROWS[1]], answers, strict=True)]
+    rows = [{**ROWS[place], "answer": said} for place, said in ((0, "accept"), (0, answer), (1, "accept"))]
     path = tmp_path / "d.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(RetvecLiteError, match=f"line 2: its 'answer' is '{answer}', so its label is not right"):

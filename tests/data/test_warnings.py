@@ -1,11 +1,13 @@
 """What is wrong with training data without being an error: each kind is told once, with examples, and good data say nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from retvec_lite.data.dataset import Dataset, read_dataset
-from retvec_lite.data.warnings import data_warnings
+from retvec_lite.data.warnings import check_trainable, data_warnings
+from retvec_lite.errors import RetvecLiteError
 
 GOOD = [(f"{word} {number}", word) for word in ("alarm", "music") for number in range(6)]
 
@@ -186,3 +188,10 @@ def test_texts_of_several_lines_are_no_rows() -> None:
         (f"Dear Ann {row},\nplay it; no alarm, music\nor jazz,\nBob", label) for row, (_, label) in enumerate(GOOD)
     ]
     assert [told for told in data_warnings(dataset(*letters)) if "row of its own" in told] == []
+
+
+def test_what_a_label_is_must_be_said_by_its_name_or_its_description() -> None:
+    data = Dataset((), (), Path("d.csv"), descriptions=(("angry", "😡"), ("7", "seven pieces"), ("happy", "")))
+    check_trainable(data)
+    with pytest.raises(RetvecLiteError, match=r"the label '8' .*: its name has no word"):
+        check_trainable(replace(data, descriptions=(*data.descriptions, ("8", "😡"))))
