@@ -177,9 +177,8 @@ def taught_more(
     advice = list(labels_alike(better.labels, new_labels))
     if better.training["linear"]["few"] and better.training["training_texts"] > _FEW_TEXTS:
         advice.append(_ADVICE)
-    added = len(found.new) - found.corrected
-    lesson = Lesson(added, found.corrected, found.repeated, new_labels, before, after, forgotten, " ".join(advice))
-    return result, lesson
+    counts = (len(found.new) - found.corrected, found.corrected, found.repeated)
+    return result, Lesson(*counts, new_labels, before, after, forgotten, " ".join(advice))
 
 
 def answers_of(

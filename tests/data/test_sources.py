@@ -179,6 +179,10 @@ def test_strays_in_folders_of_documents_are_no_texts_and_told(tmp_path: Path) ->
     (place / "notes.txt").write_text("a note")
     note = read_dataset(place, labels_from="folder").left_out[1]
     assert note == f"{place / 'notes.txt'} lies beside the folders of other labels, so its label is 'mails'."
+    documents(tmp_path / "years" / "ham", "2023", count=6)
+    documents(tmp_path / "years" / "spam", "2023", count=6)
+    (note,) = read_dataset(tmp_path / "years", labels_from="folder").left_out
+    assert note.startswith("The label of a text is its innermost folder, such as '2023' of ")
 
 
 def test_a_document_that_cannot_be_read_is_left_out_whole(tmp_path: Path) -> None:
