@@ -264,9 +264,8 @@ def _labels(found: Facts) -> Iterator[str]:
 def _look_at(found: Facts) -> str:
     # Only what was held out was looked at.
     of_tested = "" if found.facts.get("folds") else f" of {found.tested:,} tested"
-    several = f"the {found.doubtful:,}{of_tested} texts whose labels are"
-    texts = "the text whose label is" if found.doubtful == 1 else several
-    return f"look at {texts} doubtful (retvec-lite check DATA --output doubtful.csv)"
+    several = f"{found.doubtful:,}{of_tested} texts whose labels are"
+    return f"look at the {'text whose label is' if found.doubtful == 1 else several} doubtful (retvec-lite check DATA --output doubtful.csv)"
 
 
 def _last_doubts(found: Facts) -> Iterator[str]:
