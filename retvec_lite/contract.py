@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.json_text import parse_json
 from retvec_lite.normal_form import normalize
 
 Floats = npt.NDArray[np.float32]
@@ -112,7 +111,7 @@ class EncoderConfig:
         >>> config = EncoderConfig(max_words=32)
         >>> config.max_chars, config.max_words
         (512, 32)
-        >>> EncoderConfig.from_json(config.to_json()) == config
+        >>> EncoderConfig.from_dict(config.to_dict()) == config
         True
     """
 
@@ -141,10 +140,6 @@ class EncoderConfig:
             "contract_version": CONTRACT_VERSION,
         }
 
-    def to_json(self) -> str:
-        """Return one line of JSON with sorted keys: the same bytes for equal objects."""
-        return json.dumps(self.to_dict(), sort_keys=True)
-
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "EncoderConfig":
         """Rebuild a config from the values of `to_dict`.
@@ -166,21 +161,6 @@ class EncoderConfig:
                     f"{name} must be {json.dumps(value)}, not {shown(fields[name])}: train the classifier again with `retvec-lite train`."
                 )
         return cls(**{name: value for name, value in fields.items() if name not in fixed})
-
-    @classmethod
-    def from_json(cls, text: str) -> "EncoderConfig":
-        """Rebuild a config from the text of `to_json`.
-
-        Raises:
-            RetvecLiteError: like `from_dict`, and for text that is not a JSON object.
-        """
-        try:
-            fields = parse_json(text, "The encoder config")
-        except RetvecLiteError:
-            fields = None
-        if not isinstance(fields, dict):
-            raise RetvecLiteError(f"The encoder config is not a JSON object: {shown(text)}.")
-        return cls.from_dict(fields)
 
 
 def _check_version(version: object) -> None:

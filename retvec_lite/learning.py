@@ -33,7 +33,7 @@ class Lesson:
     new_labels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        known = f" {self.repeated:,} were there already." if self.repeated else ""
+        known = f" {self.repeated:,} were there already, or came again." if self.repeated else ""
         if not self.added + self.corrected:
             return f"Nothing changed: there is no text to learn from that was not there with this label.{known}"
         labels = f" New labels: {', '.join(map(one_line, self.new_labels))}." if self.new_labels else ""

@@ -74,7 +74,10 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         labels, several = self._read(y)
         unknown = None if self.unknown_label is None else str(self.unknown_label)
-        given = {"multi_label": several, "class_weights": _by_name(self.class_weights), "unknown_label": unknown}
+        weights = self.class_weights
+        if isinstance(weights, Mapping):
+            weights = {str(label): weight for label, weight in weights.items()}
+        given = {"multi_label": several, "class_weights": weights, "unknown_label": unknown}
         options = {**self.get_params(), **given}
         data = as_dataset(_one_column(X), labels, multi_label=several, sample_weight=sample_weight)
         self.classifier_: TrainedClassifier = train(data, **options)
@@ -154,11 +157,6 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _by_name(weights: str | Mapping[Any, float] | None) -> str | Mapping[str, float] | None:
-    """Return class weights with the classes as strings, which `fit` trains on."""
-    return {str(label): weight for label, weight in weights.items()} if isinstance(weights, Mapping) else weights
 
 
 def _one_column(X: Any) -> list[str]:

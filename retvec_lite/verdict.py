@@ -241,30 +241,32 @@ def _labels(found: Facts) -> Iterator[str]:
         gain = _points(texts / found.tested)
         merge = f"merge {shown(first)} and {shown(second)} if they mean the same, which costs about {gain} now"
         steps.append((texts, merge))
-    doubtful = int(found.facts.get("doubtful", 0))
-    share = doubtful / found.tested
-    if doubtful > 1 and share >= _DOUBTFUL:
-        steps.append((doubtful, f"{_look_at(found, doubtful)}: up to {_points(share)} of the errors may be theirs"))
+    if found.doubtful > 1 and found.wrong >= _DOUBTFUL:
+        step = f"{_look_at(found)}: up to {_points(found.wrong)} of the errors may be theirs"
+        steps.append((found.wrong * found.tested, step))
     if steps:
         yield "; then ".join(step for _, step in sorted(steps, key=lambda step: -step[0])) + "."
 
 
-def _look_at(found: Facts, doubtful: int) -> str:
+def _look_at(found: Facts) -> str:
     # Only what was held out was looked at.
     of_tested = "" if found.facts.get("folds") else f" of {found.tested:,} tested"
-    texts = "the text whose label is" if doubtful == 1 else f"the {doubtful:,}{of_tested} texts whose labels are"
-    return f"look at {texts} doubtful (retvec-lite check DATA --output doubtful.csv)"
+    several = f"{found.doubtful:,}{of_tested} texts whose labels are"
+    return f"look at the {'text whose label is' if found.doubtful == 1 else several} doubtful (retvec-lite check DATA --output doubtful.csv)"
 
 
 def _last_doubts(found: Facts) -> Iterator[str]:
-    if doubtful := int(found.facts.get("doubtful", 0)):
-        yield f"{_look_at(found, doubtful)}, then try it on texts of your users (retvec-lite evaluate)."
+    if found.wrong:
+        yield f"{_look_at(found)}, then try it on texts of your users (retvec-lite evaluate)."
 
 
 def _worse(found: Facts) -> Iterator[str]:
     ahead = (found.facts.get("baseline") or 0.0) - found.score
     if ahead >= max(2 * found.facts.get("accuracy_error", 0.0), _GAIN):
-        yield f"train with other options, or none: a plain SVM is {_points(ahead)} ahead."
+        yield (
+            f"train with other options, or none: a plain SVM is {_points(ahead)} ahead. If that does not help, what tells the labels apart is "
+            "read little, or not at all: single signs, case, accents, markup."
+        )
 
 
 def _meaningless(found: Facts) -> Iterator[str]:

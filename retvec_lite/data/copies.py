@@ -14,7 +14,6 @@ Pairs to compare are found by MinHash (Broder 1997, https://doi.org/10.1109/SEQU
 grows with the number of texts and not with its square.
 """
 
-import itertools
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -173,9 +172,14 @@ def words_and_signs(texts: Sequence[str]) -> list[Words]:
         >>> from retvec_lite.data.copies import words_and_signs
         >>> words_and_signs(["Good coffee :)", "good coffee *****"])
         [('good', 'coffee', ':)'), ('good', 'coffee', '*****')]
+        >>> words_and_signs(["a<b", "a>b"])
+        [('a', '<', 'b'), ('a', '>', 'b')]
     """
     return [
-        (*itertools.filterfalse(has_sign, words), *(_DIGITS.sub("0", word) for word in marks if has_sign(word)))
+        (
+            *(word for word in words if not has_sign(word) or word not in "".join(marks)),
+            *(_DIGITS.sub("0", word) for word in marks if has_sign(word)),
+        )
         for words, marks in zip(read_words(texts), telling(texts), strict=True)
     ]
 
@@ -257,12 +261,8 @@ def _written(character: str) -> str:
         return ""
     if kind[0] in "PZC":
         return "" if kind == "Cf" else " "
-    is_word = _is_symbol(character) or any(first <= ord(character) <= last for first, last in _UNSPACED)
+    is_word = kind[0] == "S" or any(first <= ord(character) <= last for first, last in _UNSPACED)
     return f" {character} " if is_word else character
-
-
-def _is_symbol(character: str) -> bool:
-    return unicodedata.category(character)[0] == "S"
 
 
 def _without_numbers(words: Words) -> Words:

@@ -253,6 +253,10 @@ def read_dataset(
         with explained(file), Rows(file, required, delimiter=how.delimiter, skipped=skipped, is_text=is_text) as rows:
             found: list[_Row] = []
             for place, fields in rows:
+                if has_column and fields.get("answer") in ("reject", "ignore"):  # Prodigy
+                    why = f"its 'answer' is {fields['answer']!r}, so its label is not right"
+                    skipped.bad(rows.bad(place, why))
+                    continue
                 text = present(fields[how.text_column])
                 last = present(fields[how.label_column]) if label is None else None if is_missing(text) else label
                 number = before + len(found) + skipped.empty + skipped.count

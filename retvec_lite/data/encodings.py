@@ -8,6 +8,7 @@ from typing import Final
 _OTHERS: Final = (
     *("GB18030", "BIG5", "CP932", "EUC-JP", "CP949"),
     *("CP1252", "MACINTOSH", "CP1250", "CP1251", "KOI8-R", "CP1253", "CP1254", "CP1255", "CP1256", "CP874", "CP850"),
+    *("CP852", "CP866", "CP1257", "ISO8859-2", "ISO8859-5"),
 )
 """What Python and iconv call the encodings that were usual before UTF-8."""
 

@@ -134,12 +134,16 @@ def check_files(
 
 
 def _check_documents(texts: Mapping[Path, Sequence[Any]]) -> list[str]:
-    """Return what to say where text files lie beside folders of others, or where few may hold a text a line, and were read as one each."""
+    """Return what to say where text files lie beside folders of others or two folders are of one name, or few may hold a text a line."""
     found = {file: text for file, rows in texts.items() for text in rows if format_of(file)[0] == TEXT_SUFFIX}
     folders = {file.parent for file in found}
     above = {folder.parent for folder in folders}
     if beside := [file for file in found if file.parent in above]:
         return [f"{beside[0]} lies beside the folders of other labels, so its label is {beside[0].parent.name!r}."]
+    if len({folder.name for folder in folders}) < len(
+        folders
+    ):  # delivery/2024 and refund/2024, or train/spam and test/spam
+        return [f"The label of a text is its innermost folder, such as {min(folders).name!r} of {min(folders)}."]
     if len(found) >= _FEW * len(folders) or not all("\n" in text for text in found.values()):
         return []
     lines = (

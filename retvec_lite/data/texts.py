@@ -11,6 +11,7 @@ from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.lines import Skipped, explained, marked, open_lines
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, format_of, missing_column, text_rows
 from retvec_lite.errors import RetvecLiteError, reason, shown
+from retvec_lite.terminal import counted
 
 BLANK: Final = "".join(map(chr, SEPARATORS))
 
@@ -121,7 +122,7 @@ def two_columns(
         texts, labels = _from_rows(data, columns, place)
     if len(texts) != len(labels):
         raise RetvecLiteError(
-            f"There are {len(texts):,} texts but {len(labels):,} labels: pass one label for each text."
+            f"{counted(len(texts), 'text')} and {counted(len(labels), 'label')} were given: pass one label for each text."
         )
     return [present(text) for text in texts], [present(label) for label in labels]
 

@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Final, TypeVar
 
 from retvec_lite.condensing import condense
 from retvec_lite.contract import BLANK, INVISIBLE, EncoderConfig
-from retvec_lite.data.copies import as_written, copy_groups, count_copies, find_copies
+from retvec_lite.data.copies import CopyGroup, as_written, copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import SAYS, plain_name
 from retvec_lite.data.encodings import is_garbled
@@ -73,10 +73,10 @@ def check_trainable(dataset: Dataset) -> None:
         )
     if count < 2 and (question := _swapped_columns(dataset)):
         raise RetvecLiteError(f"{dataset.path} has 1 example of {label!r}. {question}")
-    described = {label for label, text in dataset.descriptions if SAYS.search(text or plain_name(label))}
+    described = {label for label, text in dataset.descriptions if SAYS.search(f"{text} {plain_name(label)}")}
     if silent := [label for label in labels if not counts[label] and label not in described]:
         raise RetvecLiteError(
-            f"Nothing says what the label {silent[0]!r} of {dataset.path} is: its name has no word. Describe it, or give texts of it."
+            f"Nothing says what the label {silent[0]!r} of {dataset.path} is: its name has no word. Describe it in words, or give texts of it."
         )
 
 
@@ -155,7 +155,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         found.append(swapped)
     elif several:
         kind = "different labels in different rows" if training.multi_label else "several labels"
-        examples = _listed(several, lambda group: f"{_short(group.text)} ({', '.join(map(repr, group.labels))})")
+        examples = _listed(several, lambda group: _contradiction(training, group))
         found.append(f"{_count(several, 'text has', 'texts have')} {kind}: {examples}.")
     if (copies := count_copies(groups)["texts"]) > _REPEATED * len(training):
         found.append(
@@ -171,13 +171,7 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         found.append(
             "Every text has exactly one label: without --multi-label (multi_label), the classifier would know that."
         )
-    alike: dict[str, list[str]] = defaultdict(list)
-    for label in training.classes:
-        alike[_key(label)].append(label)
-    if similar := [names for names in alike.values() if len(names) > 1]:
-        examples = _listed(similar, lambda names: " and ".join(_with_code_points(name, names[0]) for name in names))
-        found.append(f"Labels that look alike, or are one number: {examples}. Is each of them one label?")
-
+    found += labels_alike(training.classes, training.classes)
     for what, cells in (("text", training.texts), ("label", [*counts.elements(), *(described.keys() - counts.keys())])):
         found += _odd_cells(what, cells)
 
@@ -206,6 +200,24 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
             f"will look too good: {_listed(both, _short)}."
         )
     return found
+
+
+def labels_alike(labels: Sequence[str], new: Container[str]) -> Iterator[str]:
+    """Yield a sentence about the labels that look like a new one, or are one number with it."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        alike[_key(label)].append(label)
+    if found := [names for names in alike.values() if len(names) > 1 and any(name in new for name in names)]:
+        examples = _listed(found, lambda names: " and ".join(_with_code_points(name, names[0]) for name in names))
+        yield f"Labels that look alike, or are one number: {examples}. Is each of them one label?"
+
+
+def _contradiction(dataset: Dataset, group: CopyGroup) -> str:
+    """Return a text and its labels, or, where the texts of two labels are not quite the same, both."""
+    texts = {dataset.labels[place]: dataset.texts[place] for place in reversed(group.rows)}
+    if len(set(texts.values())) == 1:
+        return f"{_short(group.text)} ({', '.join(map(repr, group.labels))})"
+    return " and ".join(f"{_short(texts[label])} ({label!r})" for label in group.labels[:_SHOWN])
 
 
 def _read_alike(dataset: Dataset) -> Iterator[str]:

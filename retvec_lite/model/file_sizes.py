@@ -164,13 +164,9 @@ def _in_package(name: str, shape: tuple[int, ...]) -> int:
         arrays = [4 * numbers]
     else:
         arrays = [numbers, 2 * shape[-1]] if _is_matrix(name, shape) else [2 * numbers]
-    return sum(ALIGN + _multiple(array, ALIGN) for array in arrays)
+    return sum(ALIGN - (-array // ALIGN) * ALIGN for array in arrays)
 
 
 def _is_matrix(name: str, shape: tuple[int, ...]) -> bool:
     """Return whether a weight is stored with a scale for each output."""
     return len(shape) > 1 and name not in (*_INTEGERS, "head/positions")
-
-
-def _multiple(number: int, of: int) -> int:
-    return -(-number // of) * of

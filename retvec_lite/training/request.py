@@ -232,8 +232,8 @@ def _new_texts(
     has_network = options.head not in (AUTO, "linear") or options.epochs is not None or options.ngram_kb == 0
     if training.multi_label or len(training) > FEW or has_network or options.languages:
         raise RetvecLiteError(
-            f"Texts without labels help where labelled ones are few: up to {FEW:,} with one label each, the head linear (no epochs, n-grams), "
-            "in one language. Leave unlabelled out."
+            f"Texts without labels are for at most {FEW:,} labelled ones with one label each, and go with neither languages, epochs, "
+            "ngram_kb=0 nor a head other than linear: leave unlabelled (--unlabelled) out, or those."
         )
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
     found = [inbox[row] for row in different(inbox, known)]

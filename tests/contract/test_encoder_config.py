@@ -106,15 +106,12 @@ def any_config() -> st.SearchStrategy[EncoderConfig]:
 
 @given(any_config())
 def test_json_round_trip_is_exact(config: EncoderConfig) -> None:
-    again = EncoderConfig.from_json(config.to_json())
-    assert again == config and hash(again) == hash(config) and again.to_json() == config.to_json()
-    assert EncoderConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    again = EncoderConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    assert again == config and hash(again) == hash(config)
 
 
 def test_letters_only_is_told_only_where_it_is_on() -> None:
-    assert (
-        "letters_only" not in EncoderConfig().to_dict() and EncoderConfig(letters_only=True).to_dict()["letters_only"]
-    )
+    assert [EncoderConfig(letters_only=on).to_dict().get("letters_only") for on in (False, True)] == [None, True]
 
 
 def test_a_config_cannot_be_changed() -> None:
@@ -168,26 +165,13 @@ def test_a_file_with_another_value_of_a_fixed_setting_is_refused(field: str, val
         EncoderConfig(**{field: value})
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 4, -1, 3.5, "3", None, [3]])
-def test_another_contract_version_is_refused(version: Any) -> None:
-    fields = {**EncoderConfig().to_dict(), "contract_version": version}
+@pytest.mark.parametrize("version", [0, 1, 2, 4, -1, 3.5, "3", None, [3], True, 3.0])
+def test_another_contract_version_is_refused_before_its_unknown_fields(version: Any) -> None:
+    fields = {**EncoderConfig().to_dict(), "contract_version": version, "something_new": 1}
     with pytest.raises(RetvecLiteError) as caught:
         EncoderConfig.from_dict(fields)
     message = sentence(caught)
     assert f"contract version is {version!r}, but" in message and f"reads version {CONTRACT_VERSION} only" in message
-
-
-@pytest.mark.parametrize("version", [True, 3.0])
-def test_a_version_that_only_equals_the_number_is_refused(version: Any) -> None:
-    """In Python, 3.0 equals 3; readers in other languages may disagree."""
-    with pytest.raises(RetvecLiteError, match="contract version"):
-        EncoderConfig.from_dict({**EncoderConfig().to_dict(), "contract_version": version})
-
-
-def test_a_newer_contract_is_named_before_its_unknown_fields() -> None:
-    fields = {**EncoderConfig().to_dict(), "contract_version": 4, "something_new": 1}
-    with pytest.raises(RetvecLiteError, match="contract version is 4, but"):
-        EncoderConfig.from_dict(fields)
 
 
 @pytest.mark.parametrize("name", sorted(EncoderConfig().to_dict()))
@@ -206,17 +190,10 @@ def test_an_unknown_field_is_refused() -> None:
     assert "unknown fields: 'lowercase'." in sentence(caught)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", '"x"', "NaN", "[" * 100_000, "9" * 5_000])
-def test_text_that_is_no_json_object_is_refused(text: str) -> None:
-    with pytest.raises(RetvecLiteError) as caught:
-        EncoderConfig.from_json(text)
-    assert "is not a JSON object" in sentence(caught)
-
-
 @given(st.dictionaries(st.sampled_from([*EncoderConfig().to_dict(), "other"]), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())))  # fmt: skip
 def test_any_json_object_gives_a_config_or_one_line(changes: dict[str, Any]) -> None:
     try:
-        config = EncoderConfig.from_json(json.dumps({**EncoderConfig().to_dict(), **changes}))
+        config = EncoderConfig.from_dict({**EncoderConfig().to_dict(), **changes})
     except RetvecLiteError as error:
         assert str(error).endswith(".") and "\n" not in str(error)
     else:

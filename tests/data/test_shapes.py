@@ -118,6 +118,17 @@ def test_a_row_with_a_text_of_its_own_is_read_whatever_other_fields_hold(tmp_pat
             read_dataset(path, label_column="intent")
 
 
+@pytest.mark.parametrize("answer", ["reject", "ignore"])  # Prodigy
+def test_a_label_that_was_refused_is_not_learned(tmp_path: Path, answer: str) -> None:
+    rows = [{**ROWS[place], "answer": said} for place, said in ((0, "accept"), (0, answer), (1, "accept"))]
+    path = tmp_path / "d.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(RetvecLiteError, match=f"line 2: its 'answer' is '{answer}', so its label is not right"):
+        read_dataset(path)
+    found = read_dataset(path, skip_bad_rows=True)
+    assert found.labels == ("a", "b") and found.given_rows == (0, 2) and len(list(read_texts(path))) == 3
+
+
 @pytest.mark.parametrize("sign", "^~:#\x1f-'")
 def test_an_unusual_delimiter_is_named(tmp_path: Path, sign: str) -> None:
     told = refusal(tmp_path / "d.csv", f"text{sign}label\nhi{sign}a\n")

@@ -130,7 +130,7 @@ def test_labels_that_are_no_strings_become_strings_as_json_writes_them() -> None
         ([("a", "b", "c")], "list of pairs"),
         ({"text": "a", "label": "b"}, "list of records"),
         (["text"], "list of pairs"),
-        ((["a"], ["b", "c"]), "There are 1 texts but 2 labels"),
+        ((["a"], ["b", "c"]), "1 text and 2 labels were given"),
         (pd.concat([FRAME, FRAME], axis=1), "appears twice"),
         (pd.DataFrame({"text": [5], "label": ["a"]}), "row 0: 'text' must be a string, not 5"),
         (pd.DataFrame({"text": ["a"], "label": [object]}), "row 0: 'label' must be a string, a boolean or a number"),

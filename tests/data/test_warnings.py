@@ -1,11 +1,13 @@
 """What is wrong with training data without being an error: each kind is told once, with examples, and good data say nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from retvec_lite.data.dataset import Dataset, read_dataset
-from retvec_lite.data.warnings import data_warnings
+from retvec_lite.data.warnings import check_trainable, data_warnings
+from retvec_lite.errors import RetvecLiteError
 
 GOOD = [(f"{word} {number}", word) for word in ("alarm", "music") for number in range(6)]
 
@@ -31,6 +33,10 @@ def test_many_copies_are_told_and_few_are_not() -> None:
     [
         ([("wake up", "alarm"), ("wake up", "music")], "1 text has several labels: 'wake up' ('alarm', 'music')."),
         (
+            [("wake us", "alarm"), ("wake US", "music")],
+            "1 text has several labels: 'wake us' ('alarm') and 'wake US' ('music').",
+        ),
+        (
             [
                 *((f"t{row}", label) for row in range(4) for label in ("alarm", "music")),
                 *((f"u{row}", "music") for row in range(30)),
@@ -46,6 +52,10 @@ def test_many_copies_are_told_and_few_are_not() -> None:
             "Labels that look alike, or are one number: 'cafe\u0301' and 'café'. Is each of them one label?",
         ),
         ([(" \u200b\ufeff", "alarm")], "1 text holds nothing but invisible characters: ' \\u200b\\ufeff' ('alarm')."),
+        (
+            [("don\ufffdt", "alarm")],
+            "1 text lacks letters: 'don\ufffdt', with U+FFFD in their place. Export the file anew, as UTF-8.",
+        ),
         ([("rain", "weather")], "1 label has fewer than 5 texts: 'weather' (1). Add some."),
         (
             [(f"{label}{row}", label) for label in "abcd" for row in range(2)],
@@ -77,24 +87,12 @@ def test_formulas_are_told(cell: str) -> None:
     assert found == f"1 text is a formula: {cell!r}. Save the sheet with their values, as CSV UTF-8."
 
 
-def test_what_only_looks_like_a_formula_is_a_text() -> None:
-    texts = (
-        "=)",
-        "=D",
-        "=== hi ===",
-        "=> see above",
-        "=1+1=2",
-        "#wow!",
-        "#Hilfe!",
-        "#1",
-        "#привет!",
-        "# REF!",
-        "-5 today",
-        "@bob hi",
-        "+1",
-        "=B2B",
-    )
-    assert data_warnings(dataset(*GOOD, *((text, "alarm") for text in texts))) == []
+@pytest.mark.parametrize(
+    "text",
+    ["=)", "=D", "=== hi ===", "=> see above", "=1+1=2", "#wow!", "#Hilfe!", "#1", "#привет!", "# REF!", "-5 today", "@bob hi", "+1", "=B2B"],
+)  # fmt: skip
+def test_what_only_looks_like_a_formula_is_a_text(text: str) -> None:
+    assert data_warnings(dataset(*GOOD, (text, "alarm"))) == []
 
 
 def test_validation_texts_that_are_trained_on_are_told() -> None:
@@ -126,6 +124,7 @@ def test_labels_that_differ_in_what_cannot_be_seen_are_told_by_code_point(odd: s
         (("100000", "1E5"), "'100000' and '1E5'."),
         (("spam", "sраm"), "'spam' and 'sраm' (with U+0440, U+0430)."),
         (("Погода", "погода"), "'Погода' and 'погода'."),
+        (("set alarm", "set\u00a0alarm"), "'set alarm' and 'set\\xa0alarm' (with U+00A0)."),
     ],
 )
 def test_labels_that_are_one_number_or_have_letters_that_look_alike_are_told(
@@ -136,7 +135,8 @@ def test_labels_that_are_one_number_or_have_letters_that_look_alike_are_told(
 
 
 @pytest.mark.parametrize(
-    "labels", [("1", "-1"), ("C", "C++"), ("nan0", "inf0"), ("2024-01-02", "2024-01-03"), ("да", "нет")]
+    "labels",
+    [("1", "-1"), ("C", "C++"), ("nan0", "inf0"), ("2024-01-02", "2024-01-03"), ("да", "нет"), ("x", "x\u0301")],
 )
 def test_other_labels_are_not_alike(labels: tuple[str, str]) -> None:
     rows = [(f"{first}{last}", label) for label, first in zip(labels, "qx", strict=True) for last in "abcde"]
@@ -151,11 +151,6 @@ def test_utf8_that_was_read_as_another_encoding_is_told(encoding: str) -> None:
     assert [sentence.partition(": ")[0] for sentence in found] == ["1 text is garbled"]
     assert "is read as another encoding. Export the file anew, as UTF-8." in found[0]
     assert data_warnings(dataset(*GOOD, (word, "alarm"))) == []
-
-
-def test_lost_letters_are_told() -> None:
-    (found,) = data_warnings(dataset(*GOOD, ("don\ufffdt", "alarm")))
-    assert found == "1 text lacks letters: 'don\ufffdt', with U+FFFD in their place. Export the file anew, as UTF-8."
 
 
 @pytest.mark.parametrize(
@@ -195,14 +190,8 @@ def test_texts_of_several_lines_are_no_rows() -> None:
     assert [told for told in data_warnings(dataset(*letters)) if "row of its own" in told] == []
 
 
-def test_labels_that_differ_in_a_space_are_told_by_code_point() -> None:
-    rows = [(f"{ord(space)} {row}", f"set{space}alarm") for space in (" ", "\u00a0") for row in range(5)]
-    (found,) = data_warnings(dataset(*GOOD, *rows))
-    assert "'set alarm' and 'set\\xa0alarm' (with U+00A0)" in found
-
-
-def test_labels_with_accents_are_different() -> None:
-    assert (
-        data_warnings(dataset(*GOOD, *[(f"{len(word)} {row}", word) for word in ("x", "x\u0301") for row in range(5)]))
-        == []
-    )
+def test_what_a_label_is_must_be_said_by_its_name_or_its_description() -> None:
+    data = Dataset((), (), Path("d.csv"), descriptions=(("angry", "😡"), ("7", "seven pieces"), ("happy", "")))
+    check_trainable(data)
+    with pytest.raises(RetvecLiteError, match=r"the label '8' .*: its name has no word"):
+        check_trainable(replace(data, descriptions=(*data.descriptions, ("8", "😡"))))

@@ -223,7 +223,7 @@ def test_what_a_package_says_about_itself() -> None:
     metadata = description.metadata
     assert all((metadata.author, metadata.license, metadata.versionString, metadata.shortDescription))
     told = dict(metadata.userDefined)
-    assert EncoderConfig.from_json(told["encoder"]) == spec.encoder
+    assert EncoderConfig.from_dict(json.loads(told["encoder"])) == spec.encoder
     assert json.loads(told["labels"]) == list(spec.labels)
     assert json.loads(told["tensors"]) == {"words": "words", "bits": "bits", "embedding": "embedding"}
     assert json.loads(told["oldest_runtime"]) == {"iOS": "16"}
