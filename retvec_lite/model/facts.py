@@ -59,7 +59,7 @@ _LINEAR: Final = {
 }
 _WAYS: Final = Kind("an integer from 0 to 100", lambda value: type(value) is int and 0 <= value <= 100)
 """How often texts are written differently: a received classifier that goes on learning must not take all memory."""
-_TAUGHT: Final = {"by": TEXT, "alone": SHARE, "taught": SHARE}
+_TAUGHT: Final = {"by": TEXT, "alone": SHARE, "taught": SHARE, "teacher": SHARE}
 _SETTINGS: Final = {
     "copies": _WAYS,
     "linear_copies": _WAYS,
@@ -108,7 +108,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "rates": listed(_RATE),
     "right_answers": number(0),
     "sentences": FLAG,
-    "taught": structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without and with them"),
+    "taught": structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without them, with them, and of who did"),
     "settings": structured(_SETTINGS),
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,

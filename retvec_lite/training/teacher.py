@@ -72,6 +72,14 @@ class Encoders:
             found[near < min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))] = self._none
         return found
 
+    def accuracy(self, data: TrainingData) -> float:
+        """Return the share of the texts of a cross-validation that are labelled right, as they are."""
+        known = data.examples.targets
+        right = [
+            self.answers(rows[rows < data.labelled], known, others) == known[others] for rows, others in data.splits
+        ]
+        return float(np.concatenate(right).mean())
+
 
 class Answers:
     """What a classifier says of the texts of a training: it has learned elsewhere.

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.report_page.page import training_page
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
 MUSIC = ("play", "song", "guitar", "radio", "melody")
@@ -61,7 +63,26 @@ def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
     assert facts["training_texts"] == 16 and facts["taught"]["by"] == "Knowing 1 and Knowing 2"
     assert "40 texts without labels" in str(classifier)
     assert "Labels for them came from Knowing 1 and Knowing 2 (cross-validated, " in str(classifier)
+    shown = classifier.validation[0.0].accuracy
+    assert (
+        f"{facts['taught']['teacher']:.1%} are right by Knowing 1 and Knowing 2, and {shown:.1%} by this classifier."
+        in str(classifier)
+    )
+    page = training_page(classifier.model, classifier.validation, classifier.held_out)
+    assert b"are right by Knowing 1 and Knowing 2" in page
     assert "(validated, " in str(train(unlabelled=inbox(), teacher=Knowing(), validation=0.5))
+
+
+@pytest.mark.parametrize("table", [dict, pd.DataFrame])
+def test_an_inbox_may_be_a_table(table: Any) -> None:
+    classifier = train(
+        teacher="itself",
+        unlabelled=table({"id": [*range(42)], "body": [*inbox(), None, float("nan")]}),
+        text_column="body",
+    )
+    assert classifier.model.training["unlabelled_texts"] == 40
+    with pytest.raises(RetvecLiteError, match="unlabelled: No column 'text' in this table"):
+        train(unlabelled=table({"body": inbox()}))
 
 
 class Seeing:
@@ -115,6 +136,7 @@ def test_no_answer_to_a_held_out_text_has_seen_its_label() -> None:
     for teacher in (Memory(), "itself"):
         classifier = rl.train(texts[:120], labels, unlabelled=texts[120:], teacher=teacher, embedding="raw")
         assert classifier.validation[0.0].accuracy < 0.65, "labels are drawn by lot"
+        assert classifier.model.training["taught"].get("teacher", 0) < 0.65
 
 
 class Wrong:
