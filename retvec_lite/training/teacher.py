@@ -54,7 +54,7 @@ class Encoders:
         """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, told those of other `rows`; `targets` are those of all.
 
         What labels are called and mean is learned from where a label has no text. Texts are of none of the labels where they are farther from all
-        `rows` than nearly all of these from each other.
+        `rows` than nearly all of these from each other, unless each shall get one of them (not `reject`).
         """
         from sklearn.linear_model import LogisticRegression
 

@@ -300,13 +300,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--split", dest="splits", choices=SPLITS, nargs="+", default=SPLITS[:1], help="default: validation"
     )
-    few = "texts a label, 0 for all (default: 10)"
-    parser.add_argument("--shots", type=int, nargs="+", default=(10,), metavar="N", help=few)
+    parser.add_argument("--shots", type=int, nargs="+", default=(10,), metavar="N", help="texts a label, 0 for all")
     parser.add_argument("--draws", type=int, nargs="+", default=DRAWS, metavar="N", help="default: 0 1 2")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="JSON lines (default: %(default)s)")
-    parser.add_argument(
-        "--inbox", type=int, default=INBOX, metavar="N", help=f"unlabelled texts, most (default: {INBOX})"
-    )
+    parser.add_argument("--inbox", type=int, default=INBOX, metavar="N", help="unlabelled texts, most; give it a --tag")
     parser.add_argument("--tag", help="what to call a changed system: SYSTEM@TAG")
     parser.add_argument("--workers", type=int, choices=(1, WORKERS), default=WORKERS, help="processes (default: 2)")
     parser.add_argument("--again", action="store_true", help="measure cells again that are there")
