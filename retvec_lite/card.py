@@ -229,13 +229,18 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
     if not (taught := facts.get("taught")):
         return ""
     by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
-    brought = "untested: no text with a label is held out"
+    brought, itself = "untested: no text with a label is held out", ""
     if "alone" in taught:
         scores = f"{taught['alone']:.1%} without them, {taught['taught']:.1%} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
+    if "teacher" in taught:
+        clean = facts["validation"]["0"]["accuracy"]
+        itself = (
+            f" Of the texts as they are, {taught['teacher']:.1%} are right by {by}, and {clean:.1%} by this classifier."
+        )
     if facts.get("unlabelled_texts"):
-        return f"Labels for them came from {by} ({brought})."
-    return f"Texts without labels are left out: labels from {by} made it worse ({brought})."
+        return f"Labels for them came from {by} ({brought}).{itself}"
+    return f"Texts without labels are left out: labels from {by} made it worse ({brought}).{itself}"
 
 
 def _figures(facts: Mapping[str, Any], scores: Sequence[tuple[str, Mapping[str, Any]]], labels: Sequence[str]) -> str:

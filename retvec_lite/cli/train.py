@@ -37,7 +37,6 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
             "help": "names and descriptions of labels, which are learned from as well: a file with the columns label and description, "
             "several rows a label; texts may be few then, or none",
         },
-        teacher={"choices": ("auto", "itself")},
         out={"required": True, "metavar": "DIR"},
     )
     parser.add_argument(

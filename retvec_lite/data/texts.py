@@ -70,13 +70,16 @@ def read_texts(
 
 
 def texts_of(data: object, text_column: str = "text", delimiter: str | None = None) -> list[str]:
-    """Return all texts of a file, by its path, or of a sequence; one string is a path.
+    """Return all texts of a file, by its path, of a table, or of a sequence; one string is a path.
 
     Raises:
         RetvecLiteError: for a file that cannot be read, or anything but strings.
     """
     if isinstance(data, str | os.PathLike):
         return list(read_texts(data, text_column, delimiter=delimiter))
+    if (names := _column_names(data)) is not None:
+        column = _column(data, text_column, names, "this table", "text_column")
+        data = ["" if present(text) is None else text for text in column]
     return as_texts(data)
 
 

@@ -51,7 +51,7 @@ _MEANING: Final = structured(
     }
 )
 
-_TAUGHT: Final = {"by": TEXT, "alone": SHARE, "taught": SHARE}
+_TAUGHT: Final = {"by": TEXT, "alone": SHARE, "taught": SHARE, "teacher": SHARE}
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "accuracy_error": number(0),
@@ -82,7 +82,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "rates": listed(_RATE),
     "right_answers": number(0),
     "sentences": FLAG,
-    "taught": structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without and with them"),
+    "taught": structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without them, with them, and of who did"),
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": SHARE,
     "texts_in_windows": SHARE,

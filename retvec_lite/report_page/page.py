@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element
 
+from retvec_lite.card import describe_teacher
 from retvec_lite.data.calibration import measure_rejection
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, HeldOut
@@ -63,7 +64,7 @@ def training_page(
         measured.coverage_section(rejection) if rejection else None,
         doubtful(held_out.check),
     ]
-    said = verdict(facts, model.labels, decision)
+    said = [*verdict(facts, model.labels, decision), *filter(None, [describe_teacher(facts)])]
     return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +27,10 @@ def is_on_hub(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and path.startswith(PREFIX)
 
 
-def fetch(address: str) -> Path:
+def fetch(address: str, patterns: Sequence[str] = _PATTERNS) -> Path:
     """Return the local copy of `hf://user/model[@revision][/file]`; without a file, a `.retvec` if there is one, and int8.
+
+    Other `patterns` name other files, which are all fetched, and of which the first is returned.
 
     Raises:
         RetvecLiteError: for another address, a model that cannot be fetched, one without an exported file, or when `huggingface_hub` is not
@@ -49,14 +52,14 @@ def fetch(address: str) -> Path:
             snapshot_download(
                 repository,
                 revision=revision,
-                allow_patterns=[file] if file else list(_PATTERNS),
+                allow_patterns=[file] if file else list(patterns),
                 library_name="retvec-lite",
             )
         )
     except (OSError, ValueError, RevisionResolutionError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RetvecLiteError(f"Cannot fetch {address}: {reason}") from error
-    places = [folder / file] if file else [place for pattern in _PATTERNS for place in sorted(folder.glob(pattern))]
+    places = [folder / file] if file else [place for pattern in patterns for place in sorted(folder.glob(pattern))]
     try:
         places = [place for place in places if place.is_file()]
     except OSError as error:  # a part that is longer in bytes than this file system allows
@@ -64,7 +67,7 @@ def fetch(address: str) -> Path:
     if outside := next((place for place in places if not _is_inside(folder, place)), None):
         raise RetvecLiteError(f"{address}: {outside.name} is a link that leads out of the downloaded model.")
     if not places:
-        raise RetvecLiteError(f"{address} has no {file or 'exported .retvec or .tflite'}: upload what `export` wrote.")
+        raise RetvecLiteError(f"{address} has no {file or ' or '.join(patterns)}.")
     return next((place for place in places if place.stem.endswith("-int8")), places[0])
 
 

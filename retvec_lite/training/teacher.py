@@ -53,11 +53,11 @@ class Encoders:
         self._vectors = np.zeros((len(data.clean), sum(part.shape[1] for part in parts)), np.float32)
         self._vectors[rows] = np.concatenate(parts, axis=1)
 
-    def answers(self, rows: Rows, targets: Ints, asked: Rows) -> Ints:
+    def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> Ints:
         """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, told those of other `rows`; `targets` are those of all.
 
         What labels are called and mean is learned from where a label has no text. Texts are of none of the labels where they are farther from all
-        `rows` than nearly all of these from each other.
+        `rows` than nearly all of these from each other, unless each shall get one of them (not `reject`).
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -68,13 +68,22 @@ class Encoders:
             return np.full(len(asked), targets[rows[0]], np.int32)
         fitted = LogisticRegression(C=_STRENGTH, max_iter=_STEPS).fit(self._vectors[rows], targets[rows])
         found: Ints = fitted.predict(self._vectors[asked]).astype(np.int32)
-        if self._none is not None:
+        if reject and self._none is not None:
             known = self._vectors[rows]
             alike = known @ known.T
             np.fill_diagonal(alike, -1.0)
             near = (self._vectors[asked] @ known.T).max(axis=1)
             found[near < min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))] = self._none
         return found
+
+    def accuracy(self, data: TrainingData) -> float:
+        """Return the share of the texts of a cross-validation that are labelled right, as they are."""
+        known = data.examples.targets
+        right = [
+            self.answers(rows[rows < data.labelled], known, others, reject=False) == known[others]
+            for rows, others in data.splits
+        ]
+        return float(np.concatenate(right).mean())
 
 
 class Answers:

@@ -65,7 +65,7 @@ from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_
 from retvec_lite.training.related import with_related
 from retvec_lite.training.request import FEW, Request
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
-from retvec_lite.training.teacher import make_teacher
+from retvec_lite.training.teacher import Encoders, make_teacher
 from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY
 
@@ -96,23 +96,25 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.options.max_kb`, or a loss that
             is no longer finite.
     """
-    taught, score = _fit(request, settings, progress)
+    taught, score, of_teacher = _fit(request, settings, progress)
     if not request.unlabelled:
         return taught
     by = " and ".join(request.teacher) or ITSELF
     facts: dict[str, Any] = {"unlabelled_texts": len(request.unlabelled), "taught": {"by": by}}
     if score:
-        alone, score_alone = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
+        alone, score_alone, _ = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
         assert score_alone is not None
-        facts["taught"] |= {"alone": round(score_alone.score, 4), "taught": round(score.score, 4)}
+        facts["taught"] |= {"alone": round(score_alone.score, 4), "taught": round(score.score, 4)} | of_teacher
         if score_alone.score > score.score + _DOUBTS * score.error:
             facts |= {"unlabelled_texts": 0, "options": taught.model.training["options"]}
             taught = alone
     return taught._replace(model=dataclasses.replace(taught.model, training={**taught.model.training, **facts}))
 
 
-def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> tuple[Outcome, Score | None]:
-    """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out."""
+def _fit(
+    request: Request, settings: FitSettings | None, progress: Progress
+) -> tuple[Outcome, Score | None, dict[str, float]]:
+    """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out, and how good its teacher."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
     data = plan.data
@@ -164,7 +166,10 @@ def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> 
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    return Outcome(model, judged.scores, held_out), judge(stack.logits, data) if judged.scores else None
+    score = judge(stack.logits, data) if judged.scores else None
+    teacher, is_tested = plan.teacher, bool(data.folds)
+    of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
+    return Outcome(model, judged.scores, held_out), score, of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:

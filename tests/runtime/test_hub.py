@@ -82,7 +82,7 @@ def test_what_was_fetched_classifies(capsys: pytest.CaptureFixture[str]) -> None
     [
         ("hf://me", "hf://me is no address of a model: write hf://user/model, or hf://user/model/file."),
         ("hf://me/parcels/../../secret", "is no address of a model"),
-        ("hf://me/empty", "hf://me/empty has no exported .retvec or .tflite: upload what `export` wrote."),
+        ("hf://me/empty", "hf://me/empty has no *.retvec or *.tflite."),
         ("hf://me/parcels/a.retvec", "hf://me/parcels/a.retvec has no a.retvec"),
     ],
 )

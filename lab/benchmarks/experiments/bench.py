@@ -1,6 +1,6 @@
 """The judge of few texts: our classifier, its parts and plain rivals on many sets and languages, clean and with half of the words mistyped.
 
-    python -m benchmarks.experiments.bench [--split validation|test] [--shots 5 10 50 0] [--only SYSTEM] [--rival SYSTEM] [--show]
+    python -m benchmarks.experiments.bench [--split validation|test] [--shots 5 10 50 0] [--only SYSTEM] [--rival SYSTEM] [--inbox N] [--show]
 
 Sets are all folders `bench/NAME` of `--data` with a train.csv and a test.csv (`open`; a name such as `de_news` tells the language, others are
 English), and the four of few_shot.py (`old`). Learned texts are drawn from the training split, so many a label, or all of a label that
@@ -58,7 +58,7 @@ ALL: Final = 0
 DRAWS: Final = (0, 1, 2)
 TEST_TEXTS: Final = 500
 INBOX: Final = 4_000
-"""Unlabelled texts, most, of systems that read some: they have the attribute `reads_inbox`, and the argument `inbox`."""
+"""Unlabelled texts, most, of systems that read some, unless `--inbox` says otherwise: they have the attribute `reads_inbox`, and the argument `inbox`."""
 UNEVEN: Final = 1.5
 """Labels are uneven where the largest has this many times its even share of the training texts."""
 WORKERS: Final = 2
@@ -79,7 +79,7 @@ class Cell:
         draw: which texts these are.
         split: where the texts to test on come from.
         learned: labelled texts to learn from.
-        others: at most `INBOX` texts of the training split whose labels nobody may see.
+        others: texts of the training split whose labels nobody may see.
         asked: labelled texts to test on.
         uneven: whether the labels of the set are uneven.
     """
@@ -147,8 +147,8 @@ def cells(
             yield make_cell(data, name, shots, draw, split)
 
 
-def make_cell(data: Path, name: str, shots: int, draw: int, split: str) -> Cell:
-    """Draw the texts of a cell.
+def make_cell(data: Path, name: str, shots: int, draw: int, split: str, inbox: int = INBOX) -> Cell:
+    """Draw the texts of a cell, at most so many of them for the inbox.
 
     Raises:
         SystemExit: a file of the set is missing.
@@ -162,7 +162,7 @@ def make_cell(data: Path, name: str, shots: int, draw: int, split: str) -> Cell:
     known = {*learned.texts, *asked.texts}
     others = [text for text in dict.fromkeys(training.texts) if text not in known]
     random.Random(draw).shuffle(others)  # some files are sorted by label
-    return Cell(name, language, shots, draw, split, learned, tuple(others[:INBOX]), asked, uneven)
+    return Cell(name, language, shots, draw, split, learned, tuple(others[:inbox]), asked, uneven)
 
 
 def draw_texts(training: Dataset, shots: int, seed: int) -> Dataset:
@@ -209,9 +209,9 @@ Job = tuple[str, str, int, int, str]
 """System, set, texts a label, draw, split."""
 
 
-def _measured(data: Path, job: Job) -> Row:
+def _measured(data: Path, job: Job, inbox: int) -> Row:
     system, *cell = job
-    return measure(system_of(system), make_cell(data, *cell))
+    return measure(system_of(system), make_cell(data, *cell, inbox))
 
 
 def _jobs(args: argparse.Namespace) -> Iterator[Job]:
@@ -246,7 +246,7 @@ def run(args: argparse.Namespace) -> int:
     failed = 0
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1") | {"TF_CPP_MIN_LOG_LEVEL": "3"})
     with ProcessPoolExecutor(args.workers, mp_context=get_context("spawn")) as workers:
-        futures: dict[Future[Row], Job] = {workers.submit(_measured, args.data, job): job for job in jobs}
+        futures: dict[Future[Row], Job] = {workers.submit(_measured, args.data, job, args.inbox): job for job in jobs}
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 system, *cell = futures[future]
@@ -300,10 +300,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--split", dest="splits", choices=SPLITS, nargs="+", default=SPLITS[:1], help="default: validation"
     )
-    few = "texts a label, 0 for all (default: 10)"
-    parser.add_argument("--shots", type=int, nargs="+", default=(10,), metavar="N", help=few)
+    parser.add_argument("--shots", type=int, nargs="+", default=(10,), metavar="N", help="texts a label, 0 for all")
     parser.add_argument("--draws", type=int, nargs="+", default=DRAWS, metavar="N", help="default: 0 1 2")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="JSON lines (default: %(default)s)")
+    parser.add_argument("--inbox", type=int, default=INBOX, metavar="N", help="unlabelled texts, most; give it a --tag")
     parser.add_argument("--tag", help="what to call a changed system: SYSTEM@TAG")
     parser.add_argument("--workers", type=int, choices=(1, WORKERS), default=WORKERS, help="processes (default: 2)")
     parser.add_argument("--again", action="store_true", help="measure cells again that are there")
