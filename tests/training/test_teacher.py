@@ -177,9 +177,9 @@ class Stranger(Wrong):
         ({"unlabelled": [*TEXTS, ""]}, "has no text"),
         ({"unlabelled": [1, 2]}, "unlabelled: Texts must be strings"),
         ({"unlabelled": "no_such_file.csv"}, "no_such_file.csv"),
-        ({"unlabelled": inbox(), "head": "cnn"}, "Leave unlabelled out"),
-        ({"unlabelled": inbox(), "epochs": 2}, "Leave unlabelled out"),
-        ({"unlabelled": inbox(), "ngram_kb": 0}, "Leave unlabelled out"),
+        ({"unlabelled": inbox(), "head": "cnn"}, "leave unlabelled (--unlabelled) out"),
+        ({"unlabelled": inbox(), "epochs": 2}, "leave unlabelled (--unlabelled) out"),
+        ({"unlabelled": inbox(), "ngram_kb": 0}, "leave unlabelled (--unlabelled) out"),
         ({"unlabelled": inbox(), "teacher": "e5"}, "not e5"),
         ({"unlabelled": inbox(), "teacher": []}, "not an empty list"),
         ({"unlabelled": inbox(), "teacher": 3}, "not int"),
@@ -209,7 +209,7 @@ def test_it_cannot_go_on_learning_without_those_texts_even_where_none_was_held_o
     options: dict[str, Any] = {"unlabelled": inbox(), "teacher": "itself", "meaning": "none", "embedding": "raw"}
     classifier = rl.train(labels={"alarm": "wake me at six", "music": "play a song"}, **options)
     assert "40 texts without labels" in str(classifier) and "itself (untested: no text" in str(classifier)
-    with pytest.raises(RetvecLiteError, match="with the same --unlabelled"):
+    with pytest.raises(RetvecLiteError, match=r"as --unlabelled \(unlabelled\)"):
         classifier.learn(["sing a tune"], ["music"])
 
 
