@@ -105,7 +105,8 @@ class _Onnx:
         except RetvecLiteError:
             raise
         except Exception as error:  # those of both packages have no class in common
-            raise RetvecLiteError(f"The teacher's {file} cannot be used: {reason(error)}.") from error
+            said = reason(getattr(error, "strerror", None) or error)
+            raise RetvecLiteError(f"The teacher's {file} cannot be used: {said}.") from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
 
