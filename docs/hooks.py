@@ -7,6 +7,7 @@ files of the repository into links to `repo_url` (or plain text without one), an
 
 import importlib
 import inspect
+import operator
 import posixpath
 import re
 import tempfile
@@ -45,12 +46,25 @@ def on_config(config: Any) -> Any:
 
 
 class Docstrings(griffe.Extension):  # type: ignore[misc]
-    """Shows options, which `Options.document` fills in as Python runs, and `Example:` as code; griffe knows `Examples:` only."""
+    """Shows options that decorators fill in as Python runs, and `Example:` as code; griffe knows `Examples:` only."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
-        """Take the docstring of a function with that decorator from Python, and rename the section."""
-        if obj.is_function and any(str(decorator.value).endswith(".document") for decorator in obj.decorators):
-            obj.docstring.value = inspect.getdoc(getattr(importlib.import_module(obj.module.path), obj.name))
+        """Take arguments and docstring of a function with such a decorator from Python, and rename the section."""
+        if obj.is_function and any(str(each.value).startswith(("spread(", "takes(")) for each in obj.decorators):
+            module = importlib.import_module(obj.module.path)
+            function = operator.attrgetter(obj.path.removeprefix(f"{obj.module.path}."))(module)
+            obj.docstring.value = inspect.getdoc(function)
+            obj.parameters = griffe.Parameters(
+                *(
+                    griffe.Parameter(
+                        name,
+                        annotation=inspect.formatannotation(each.annotation),
+                        kind=getattr(griffe.ParameterKind, each.kind.name.lower()),
+                        default=None if each.default is each.empty else repr(each.default),
+                    )
+                    for name, each in inspect.signature(function).parameters.items()
+                )
+            )
         if obj.docstring and not obj.is_alias:
             obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
 

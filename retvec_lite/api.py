@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from retvec_lite.arguments import checked, spread, takes
 from retvec_lite.data import plots
 from retvec_lite.data.dataset import Reading, ReadingOptions
-from retvec_lite.data.kept import TEXTS_NAME
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write, refuse_existing, refuse_existing_folder, require_room, require_writable
+from retvec_lite.learning import TEXTS_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.trained import SAVED_FILES, TrainedClassifier, fitted, written

@@ -15,14 +15,13 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
-from retvec_lite.data.kept import TEXTS_NAME, texts_bytes
 from retvec_lite.data.rates import Rate, lean
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.files import atomic_directory, explain_os_error
-from retvec_lite.learning import Lesson, joined, newer_texts, options_of, read_kept
+from retvec_lite.learning import TEXTS_NAME, Lesson, joined, newer_texts, options_of, read_kept, texts_bytes
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
 from retvec_lite.model.weight_files import TrainedModel
@@ -349,11 +348,11 @@ class TrainedClassifier(Classifier):
             >>> better.labels
             ('alarm', 'delivery', 'music')
         """
-        options = options_of(self.model, self.kept is not None)
-        both, lesson = joined(self.model, self.kept, newer_texts(self.model, data, labels, reading))
+        options = options_of(self.model)
+        both, lesson = joined(self.kept, newer_texts(self.model, data, labels, reading))
 
         def learned(report: Progress) -> "TrainedClassifier":
-            if both is None:
+            if not lesson.changes:
                 return self._like(self.model, self.kept)
             result = fitted(read_request(both, None, options), True, report)
             chosen = self.model.decision.threshold
@@ -361,7 +360,7 @@ class TrainedClassifier(Classifier):
 
         with watched(progress) as report:
             # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
-            stays = both is None and out is not None and force and self._is_in(out)
+            stays = not lesson.changes and out is not None and force and self._is_in(out)
             result = written(lambda: learned(report), None if stays else out, force)
         result.lesson = lesson
         return result

@@ -93,14 +93,14 @@ OPTIONS: dict[str, Any] = {
 
 def test_every_option_is_kept(tmp_path: Path) -> None:
     rl.train(TEXTS, LABELS, **OPTIONS, out=tmp_path / "out")
-    found = options_of(rl.load(tmp_path / "out").model, True)
+    found = options_of(rl.load(tmp_path / "out").model)
     assert {name: getattr(found, name) for name in OPTIONS} == OPTIONS
     several = dataclasses.fields(TrainOptions)
     assert {field.name for field in several} - {*OPTIONS, "unlabelled", "teacher", "languages", "epochs"} <= {
         *found.reading
     }
     spoken = rl.train(["wake me", "where is it"] * 4, ["alarm", "delivery"] * 4, languages=["de"], epochs=1).model
-    assert options_of(spoken, True).languages == ["de"] and options_of(spoken, True).epochs == 1
+    assert options_of(spoken).languages == ["de"] and options_of(spoken).epochs == 1
 
 
 def test_what_is_not_kept_is_asked_for(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_what_is_not_kept_is_asked_for(tmp_path: Path) -> None:
     for odd in ({"epochs": "many"}, {"nothing": 1}):
         facts = {**bare.training, "options": {**bare.training["options"], **odd}}
         with pytest.raises(RetvecLiteError, match=r"epochs|nothing"):
-            options_of(dataclasses.replace(bare.model, training=facts), True)
+            options_of(dataclasses.replace(bare.model, training=facts))
 
 
 def test_the_same_again_changes_nothing(quick: Path, tmp_path: Path) -> None:
