@@ -95,8 +95,7 @@ class _Onnx:
         self.name = str(given) if is_remote else folder.resolve().name
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        tokenizer, *models = (folder / name for name in _FILES)
-        file = tokenizer
+        file, *models = (folder / name for name in _FILES)
         try:
             self._tokenizer = Tokenizer.from_buffer(read_whole(file))
             file = next((model for model in models if model.is_file()), models[0])
