@@ -26,8 +26,10 @@ _POWER: Final = 3
 """The squared weight of an n-gram is this power of its inverse document frequency: rare n-grams count more than by TF-IDF, whose power is 2."""
 _UNKNOWN: Final = 0.5
 """Share of that weight for n-grams that no text has: they make a text longer, and what is known of it count less."""
-_PENALTY: Final = 0.5
+PENALTY: Final = 0.5
 """LinearSVC's C for one label a text. These three were chosen on validation texts of 22 sets in 14 languages (docs/benchmarks.md)."""
+FIRM: Final = 8.0
+"""C where one frequent sign tells texts apart, such as `:)` from `:(`: it counts little beside rare words, and must outweigh them all."""
 _MEANING_LENGTH: Final = 0.7
 """Length of a text's meaning beside n-grams, whose length is 1; chosen on the same texts."""
 _PIECES_LENGTH: Final = 0.5
@@ -106,11 +108,13 @@ def fit_linear(
     weights: Floats | None = None,
     text_weights: Floats | None = None,
     pieces: Floats | None = None,
+    penalty: float = PENALTY,
 ) -> LinearModel:
     """Solve the linear part. Labels without a text get low scores.
 
     What `pieces` say of each bucket, float32 `[buckets, 128]`, is read as well. It adds up as n-grams do, so the table takes it in.
-    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does.
+    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does. The `penalty` is
+    that of wrong answers, where a text has one label.
     """
     scaled, squares = _weighted(features.counts.matrix())
     roots = np.sqrt(squares)
@@ -132,7 +136,7 @@ def fit_linear(
         from sklearn.svm import LinearSVC
 
         # Left to choose, scikit-learn takes the primal problem for more texts than features: two to three times slower here.
-        solver = LinearSVC(C=_PENALTY, dual=True, random_state=seed, tol=_TOLERANCE)
+        solver = LinearSVC(C=penalty, dual=True, random_state=seed, tol=_TOLERANCE)
         kernel, bias = solve_together(solver, scaled, targets, classes, weights[targets] * shares, _UNSEEN)
     kernels = iter(np.split(kernel, np.cumsum([part.shape[1] for part in read[:-1]])))
     table = next(kernels) * roots[:, None]

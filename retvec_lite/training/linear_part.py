@@ -23,14 +23,16 @@ from retvec_lite.training.linear_features import (
     usual_kind,
 )
 from retvec_lite.training.linear_model import (
+    FIRM,
     MEANS,
+    PENALTY,
     SENTENCES,
     LinearModel,
     choose_codebooks,
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Plan, held_out_logits, judge
 from retvec_lite.training.request import FEW
 
 _LONG: Final = 30
@@ -90,7 +92,7 @@ class LinearPart:
         self._refit = data.refit and settings.refit
         self.few = data.texts <= FEW and not data.scheme.multi_label
         self._pieces, self._teacher = plan.pieces, plan.teacher
-        self._fits = self._total = 0
+        self._penalty, self._fits, self._total = PENALTY, 0, 0
 
     def learn(self) -> HeldOutLogits:
         """Read the texts, draw the learning curve, and fit `model` to all texts there are to learn from.
@@ -105,16 +107,28 @@ class LinearPart:
             return {rate: np.zeros((0, len(self._data.labels)), np.float32) for rate in self._data.held_out.ids}
         folds = len(self._data.splits)
         whole = folds > 1 or self.few
-        last, shares = whole or self._refit, (*(_SHARES if whole else _SHARES_OF_MANY), 1.0)
-        self._total = len(shares) * folds + last
+        last, shares = whole or self._refit, _SHARES if whole else _SHARES_OF_MANY
+        self._total = (len(shares) + 1 + self.few) * folds + last
         if self._data.count(Origin.UNLABELLED) and not self._teacher:
             self._total *= 2  # a first fit labels the texts without labels
         self.read()
-        found = {share: self._predict(share, None if share == 1.0 else (0.0,)) for share in shares}
+        chosen = self._choose_penalty() if self.few else None
+        found = {share: self._predict(share, (0.0,)) for share in shares}
+        found[1.0] = chosen or self._predict()
         self.curve = self._learning_curve(found)
         if last:
             self.fit(np.arange(len(self._data.clean)))
         return found[1.0]
+
+    def _choose_penalty(self) -> HeldOutLogits:
+        """Choose the usual penalty, unless the firm one is clearly better; return the logits of held-out texts."""
+        usual = self._predict()
+        self._penalty = FIRM
+        firm = self._predict()
+        if judge(firm, self._data).beats(judge(usual, self._data)):
+            return firm
+        self._penalty = PENALTY
+        return usual
 
     def answer(self) -> HeldOutLogits:
         """Return the logits of the held-out texts as they are, each by a model that has not seen it."""
@@ -230,6 +244,7 @@ class LinearPart:
             seed=settings.seed,
             vectors=SENTENCES if self._sentences else MEANS,
             pieces=self._pieces_table,
+            penalty=self._penalty,
         )
         if books := self.config.codebooks:
             squeezed = squeeze(model.weights, features.counts.totals(), books, seed=settings.seed)

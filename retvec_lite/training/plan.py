@@ -232,6 +232,10 @@ class Score(NamedTuple):
     score: float
     error: float
 
+    def beats(self, other: "Score") -> bool:
+        """Return whether it is better by more than two standard errors of the other one: of 20 texts, one says little."""
+        return self.score > other.score + 2 * other.error
+
 
 def judge(logits: HeldOutLogits, data: TrainingData) -> Score:
     """Return how good answers to the held-out texts are."""

@@ -70,8 +70,6 @@ from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY
 
 _FOLDS: Final = 3
-_DOUBTS: Final = 2.0
-"""Standard errors that texts without labels must cost before they are left out: of 20 texts, one says little."""
 _SENTENCE_VECTOR: Final = 64
 """Numbers of a sentence vector in a classifier: as many as of what its words mean."""
 _OF_SENTENCES: Final = "en"
@@ -105,7 +103,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         alone, score_alone, _ = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
         assert score_alone is not None
         facts["taught"] |= {"alone": round(score_alone.score, 4), "taught": round(score.score, 4)} | of_teacher
-        if score_alone.score > score.score + _DOUBTS * score.error:
+        if score_alone.beats(score):
             facts |= {"unlabelled_texts": 0, "options": taught.model.training["options"]}
             taught = alone
     return taught._replace(model=dataclasses.replace(taught.model, training={**taught.model.training, **facts}))
