@@ -20,8 +20,8 @@ _STRENGTH: Final = 10.0
 """C of the regression, chosen on validation texts of 22 sets in 14 languages."""
 _STEPS: Final = 300
 _STRANGE: Final = 0.07
-"""Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on validation texts of
-eight sets, some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
+"""Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on eight
+inboxes (docs/teacher.md), some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
 _TINY: Final = 1e-9
 
 
