@@ -1,5 +1,7 @@
 """The linear part of few texts: a machine for each label, and which names of labels are texts as well."""
 
+import random
+
 import numpy as np
 import pytest
 from fitted import linear_of
@@ -12,6 +14,7 @@ from retvec_lite.training import linear_part, plan
 from retvec_lite.training import train as trainer
 from retvec_lite.training.described import Origin, describe
 from retvec_lite.training.examples import make_examples
+from retvec_lite.training.linear_model import FIRM, PENALTY
 from retvec_lite.training.meaning_part import MeaningPart
 from retvec_lite.training.train import choose_folds
 
@@ -116,3 +119,46 @@ def test_pieces_are_left_out_where_they_were_not_learned_for(change: str, monkey
         for module in (trainer, linear_part):
             monkeypatch.setattr(module, "usual_kind", lambda _: (1, 3))
     assert "pieces" not in rl.train(*CHINESE, head="linear").training["meaning"]
+
+
+PLACES = [
+    "the parcel came late {}",
+    "we saw the shop {} by the river",
+    "she said {} in the end",
+    "my brother {} wrote again",
+    "nobody knew {} what to do",
+    "they play {} on sundays",
+]
+SOONER = [
+    "it was fine all week",
+    "the manual is long",
+    "our team met yesterday",
+    "the train was full",
+    "i cannot find the keys",
+    "he asked twice",
+    "this one is mine",
+]
+
+
+@pytest.mark.parametrize("signs", [(":)", ":("), ("C", "C++", "C#"), ("½", "¼"), ("१", "२")], ids=" ".join)
+def test_one_sign_tells_texts_apart(signs: tuple[str, ...]) -> None:
+    """It is in every other text, and must outweigh all rare words."""
+    rng = random.Random(1)
+
+    def drawn(count: int) -> list[str]:
+        return [
+            f"{rng.choice(SOONER)} {rng.choice(PLACES).format(signs[place % len(signs)])}" for place in range(count)
+        ]
+
+    labels = [f"kind {place % len(signs)}" for place in range(80)]
+    found = rl.train(drawn(80), labels, keep="nothing")
+    answers = [answer.label for (answer,) in found.predict(drawn(120), top=1, reject=False)]
+    assert np.mean([answer == f"kind {place % len(signs)}" for place, answer in enumerate(answers)]) > 0.97
+
+
+def test_texts_of_words_keep_the_usual_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, plain = [], linear_part.fit_linear
+    monkeypatch.setattr(linear_part, "fit_linear", lambda *a, **o: (seen.append(o["penalty"]), plain(*a, **o))[1])
+    training = tiny_dataset(6)
+    rl.train(training.texts, training.labels, keep="nothing")
+    assert FIRM in seen and seen[-1] == PENALTY

@@ -223,7 +223,7 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     found = linear_of(data, 500)
     found.learn()
     assert [texts for texts, _ in found.curve] == [2, 4]
-    assert len(seen) == 10 and all(targets == {0, 1} for targets in seen)
+    assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["few", "many"])
