@@ -144,7 +144,7 @@ def test_plain_texts_have_their_labels_on_every_runtime(name: str) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("name", ("language", *READY))
+@pytest.mark.parametrize("name", ["language", *READY])
 def test_its_weights_are_read_by_this_release(name: str) -> None:
     """So it can be exported anew, and go on learning."""
     assert load_trained_model(locate(name, ".safetensors")).labels == read_artifact(locate(name)).labels
