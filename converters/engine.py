@@ -26,7 +26,7 @@ from retvec_lite.model.heads import VECTOR, CnnHead, HeadSpec, NgramHead, PoolHe
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
 from retvec_lite.runtime import NOT_BUILT, is_built, library_path
-from retvec_lite.runtime.artifact import EMBED, SIGNATURES_KEY, Artifact, Signature, full_signature, read_artifact
+from retvec_lite.runtime.artifact import SIGNATURES_KEY, Artifact, classify_signature, embed_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, load_library
 from retvec_lite.runtime.retvec_file import (
     HEADS,
@@ -153,11 +153,9 @@ class EngineFormat(Format):
 
 def file_metadata(model: TrainedModel, recipe: Recipe, oldest: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of a file, JSON-ready."""
-    signatures = [full_signature(model.encoder)]
+    signatures = [classify_signature(model.encoder)]
     if not isinstance(model.head, NgramHead):
-        config, of_word, of_text = model.encoder, model.word_dimension, model.text_dimension
-        other = None if of_word == of_text else of_word
-        signatures.append(Signature(EMBED, EMBED, config.max_chars, config.max_words, of_text, other))
+        signatures.append(embed_signature(model.encoder, model.text_dimension, model.word_dimension))
     return {**details(model, recipe.name, oldest), SIGNATURES_KEY: [signature.to_dict() for signature in signatures]}
 
 

@@ -50,7 +50,7 @@ class Info:
             ("labels", f"{len(facts['labels'])}: {', '.join(facts['labels'])}"),
         ]
         encoder = [(key, json.dumps(value)) for key, value in facts["encoder"].items()]
-        signatures = [(s["name"], s["kind"], str(s["max_chars"]), str(s["max_words"])) for s in facts["signatures"]]
+        signatures = [(s["name"], str(s["max_chars"]), str(s["max_words"])) for s in facts["signatures"]]
         parts = [(_PARTS[part], f"{size:,}") for part, size in facts["sizes"].items()]
         kinds = [(row["name"], str(row["version"]), str(row["count"])) for row in facts["operators"]]
         lengths = ("code points", "word slots")
@@ -58,7 +58,7 @@ class Info:
             Table(str(facts["file"]), ("", "value"), about),
             f"\n{Decision.from_dict(facts.get('decision'))}",
             Table("Text to words", ("setting", "value"), encoder),
-            Table("Signatures", ("name", "kind", *lengths), signatures, frozenset(lengths)),
+            Table("Signatures", ("name", *lengths), signatures, frozenset(lengths)),
             Table("Size", ("part", "bytes"), [*parts, ("file", f"{facts['bytes']:,}")], frozenset({"bytes"})),
         ]
         if kinds:  # a .retvec has none

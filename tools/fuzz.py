@@ -182,7 +182,7 @@ def _victim(path: Path, runtimes: list[str]) -> Victim:
 
 
 def _tiny_metadata(model: bytes) -> dict[str, Any]:
-    """Return what tests/support/tiny_artifact.py writes into the miniature with several signatures."""
+    """Return what tests/support/tiny_artifact.py writes into the miniature with both signatures."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     from tiny_artifact import SIGNATURES, tiny_metadata
 

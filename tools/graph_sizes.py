@@ -1,8 +1,7 @@
 """Measure what exported files hold beside weights: `python -m tools.graph_sizes` writes retvec_lite/model/graph_sizes.json (ten minutes).
 
 Small classifiers of random weights are exported in every format but `.retvec`, which is always smaller. What is not their weights is told
-apart by least squares: what each part of a network, a code point, a word slot and a label takes, in a file, in each of its signatures and
-for each of their lengths.
+apart by least squares: what each part of a network, a code point, a word slot and a label takes.
 """
 
 import itertools
@@ -96,7 +95,7 @@ def cases() -> Iterable[dict[str, Any]]:
         yield {"blocks": 1, "vector": 64, "words": words, **parts}
     for words, chars in ((4, 24), (8, 48), (24, 144), (24, 240), (64, 512), (128, 640), (256, 1536)):
         yield {"words": words, "chars": chars, **beside[2]}
-    # Two signatures of one length: texts in scripts without spaces.
+    # Texts in scripts without spaces.
     for (words, chars), parts in itertools.product(((40, 128), (48, 160), (96, 128)), beside):
         yield {"words": words, "chars": chars, **parts}
     for words, parts in itertools.product((16, 40), ({}, beside[2])):
@@ -104,28 +103,25 @@ def cases() -> Iterable[dict[str, Any]]:
         yield {"words": words, "labels": 2, **parts}
 
 
-def fit(measured: Iterable[tuple[TrainedModel, Mapping[str, int]]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return format -> "file", "signature" or "length" -> part -> bytes, such that no file that was measured is larger than estimated."""
-    rows: dict[str, list[tuple[dict[tuple[str, str], float], float]]] = {}
+def fit(measured: Iterable[tuple[TrainedModel, Mapping[str, int]]]) -> dict[str, dict[str, float]]:
+    """Return format -> part -> bytes, such that no file that was measured is larger than estimated."""
+    rows: dict[str, list[tuple[dict[str, int], float]]] = {}
     for model, sizes in measured:
         shapes = {name: value.shape for name, value in model.weights.items()}
         for name, size in sizes.items():
-            counts = parts_of(name, shapes, model.encoder, model.labels)
-            flat = {(scope, part): count for scope, parts in counts.items() for part, count in parts.items()}
             rest = size - stored_bytes(name, shapes) - text_bytes(model.labels, model.decision)
-            rows.setdefault(name, []).append((flat, rest))
-    found: dict[str, dict[str, dict[str, float]]] = {}
+            rows.setdefault(name, []).append((parts_of(shapes, model.encoder, model.labels), rest))
+    found: dict[str, dict[str, float]] = {}
     for name, measurements in rows.items():
-        keys = list(dict.fromkeys(key for flat, _ in measurements for key in flat))
-        table = np.array([[flat.get(key, 0.0) for key in keys] for flat, _ in measurements])
+        names = list(dict.fromkeys(part for parts, _ in measurements for part in parts))
+        table = np.array([[parts.get(part, 0) for part in names] for parts, _ in measurements])
         rest = np.array([rest for _, rest in measurements])
         solved, *_ = np.linalg.lstsq(table, rest, rcond=None)
         off = rest - table @ solved
         print(f"{name}: off by {off.min():,.0f} to {off.max():,.0f} bytes")
         found[name] = {}
-        for (scope, part), size in zip(keys, solved, strict=True):
-            more = off.max() if (scope, part) == ("file", "graph") else 0.0
-            found[name].setdefault(scope, {})[part] = round(float(size + more), 1)
+        for part, size in zip(names, solved, strict=True):
+            found[name][part] = round(float(size + (off.max() if part == "graph" else 0.0)), 1)
     return found
 
 

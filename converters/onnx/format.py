@@ -19,7 +19,7 @@ from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import RnnHead
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, SIGNATURES_KEY, full_signature
+from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, SIGNATURES_KEY, classify_signature
 from retvec_lite.runtime.onnx_file import RUNTIME, is_installed
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ONNX(Format):
 
 def _write(writer: "GraphWriter", model: TrainedModel, recipe: Recipe, path: Path, oldest: Mapping[str, str]) -> None:
     described = about(model, recipe.name)
-    facts = {**details(model, recipe.name, oldest), SIGNATURES_KEY: [full_signature(model.encoder).to_dict()]}
+    facts = {**details(model, recipe.name, oldest), SIGNATURES_KEY: [classify_signature(model.encoder).to_dict()]}
     properties = {
         METADATA_NAME: json.dumps(facts, ensure_ascii=False, sort_keys=True),
         LABELS_NAME: "".join(f"{label}\n" for label in model.labels),

@@ -98,7 +98,7 @@ class Check:
             return f"{100 * value:.2f}%"
         if self.name == "embedding cosine":
             return f"{value:.6f}"
-        return f"{value:,.0f}" if self.name in ("words", "bits", "slots", "size") else f"{value:.1e}"
+        return f"{value:,.0f}" if self.name in ("words", "bits", "size") else f"{value:.1e}"
 
 
 @dataclass(frozen=True)

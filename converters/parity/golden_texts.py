@@ -8,7 +8,7 @@ import functools
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_lowercase, digits
+from string import ascii_lowercase
 from typing import Final, TypeVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from retvec_lite.contract import INVISIBLE, MAX_CODE_POINT, SEPARATORS, UNSPACED
 from retvec_lite.converters.parity.oracle import Sample
 from retvec_lite.letters import compatibility_forms, faint_lookalikes, lookalikes
 from retvec_lite.normal_form import IGNORED, OTHER_SCRIPTS, REGIONAL, alphabets
-from retvec_lite.runtime.artifact import short_signatures
 from retvec_lite.windows import cut_windows, read_limit, read_text
 
 Item = TypeVar("Item")
@@ -212,9 +211,11 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
     texts |= {**_NORMAL_TEXTS, **_CONDENSED_TEXTS}
     for name, size in (("words as long as a slot", length), ("words one longer than a slot", length + 1)):
         texts[name] = " ".join((ascii_lowercase * 3)[start : start + size] for start in range(3))
-    texts["more words than slots"] = " ".join(f"{index % 10}" for index in range(config.max_words + 3))
-    texts["Chinese, more pieces than slots"] = "".join(chr(0x4E00 + 7 * index) for index in range(config.max_words + 9))
-    texts |= dict(_limit_texts(config))
+    slots = config.max_words
+    for name, count in (("as many words as slots", slots), ("more words than slots", slots + 3)):
+        texts[name] = " ".join(f"{index % 10}" for index in range(count))
+    for name, count in (("Chinese, as many pieces as slots", slots), ("Chinese, more pieces than slots", slots + 9)):
+        texts[name] = "".join(chr(0x4E00 + 7 * index) for index in range(count))
     # An app reads what is longer in windows, which are texts of their own.
     fits = {name: len(unicodedata.normalize("NFC", text)) <= config.max_chars for name, text in texts.items()}
     texts = {name: text if fits[name] else contract.composed(text, config.max_chars) for name, text in texts.items()}
@@ -226,7 +227,8 @@ def golden_texts(config: EncoderConfig) -> tuple[GoldenText, ...]:
         for name, text in condensed.items()
         if len(read_text(text, config)) <= config.max_chars
     ]
-    for name, values in {**_VALUES, **dict(_limit_values(config))}.items():
+    hostile = tuple(value for index in range(slots + 1) for value in (-(7**index) % 2**32 - 2**31, 0x20))
+    for name, values in {**_VALUES, "more hostile words than slots": hostile}.items():
         row = np.zeros(config.max_chars, np.int32)
         row[: len(values)] = values[: config.max_chars]
         rows.append(GoldenText(name, None, row))
@@ -350,29 +352,6 @@ def _character_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
     together = max(1, min(config.max_words, (config.max_chars + 1) // (max(map(len, hidden)) + 1)))
     for name, part in _parts("every invisible character inside a word", hidden, together):
         yield name, " ".join(part)
-
-
-def _limit_texts(config: EncoderConfig) -> Iterator[tuple[str, str]]:
-    """Yield texts that just fit into a signature for short texts, and texts that just do not: by slots and by code points."""
-    # The normal form joins letters that are set apart, but no digits.
-    for signature in short_signatures(config):
-        slots, chars = signature.max_words, signature.max_chars
-        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
-            yield f"{signature.name}: {limit}", " ".join(digits[index % len(digits)] for index in range(count))
-            yield f"{signature.name}: {limit}, Han", "".join(chr(0x4E00 + 7 * index) for index in range(count))
-        for count, limit in ((chars, "as many code points as it takes"), (chars + 1, "one code point more")):
-            yield f"{signature.name}: {limit}", ("abcdefghijklmnop " * chars)[: count - 1] + "z"
-            yield f"{signature.name}: {limit}, spaces last", "early".ljust(count)
-        yield f"{signature.name}: a word behind its end", "early".ljust(chars) + " late"
-
-
-def _limit_values(config: EncoderConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the same by slots, of values that are not code points."""
-    for signature in short_signatures(config):
-        slots = signature.max_words
-        for count, limit in ((slots, "as many slots as it has"), (slots + 1, "one slot more")):
-            values = tuple(value for index in range(count) for value in (-(7**index) % 2**32 - 2**31, 0x20))
-            yield f"{signature.name}: {limit}, hostile", values
 
 
 def _parts(name: str, items: Sequence[Item], together: int) -> Iterator[tuple[str, Sequence[Item]]]:

@@ -4,7 +4,6 @@ This separates the cost of rounding the weights from computing wrongly. The weig
 survive the converters, and a file must not vouch for itself.
 """
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,12 +143,11 @@ class Oracle:
         return self._answers[key]
 
     def meaning(self, row: Ints) -> Floats:
-        """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it; short rows are for short signatures."""
+        """Return the meaning of a text, float32 `[64]`, of a classifier with a table of it."""
         assert self._classifier.meaning is not None
         key = row.tobytes()
         if key not in self._meanings:
-            encoder = dataclasses.replace(self._classifier.encoder, max_chars=len(row))
-            self._meanings[key] = text_vector(row, encoder, self._classifier.meaning, self._weights)
+            self._meanings[key] = text_vector(row, self._classifier.encoder, self._classifier.meaning, self._weights)
         return self._meanings[key]
 
     def off(self, row: Ints, slots: Ints, found: Floats) -> Floats:

@@ -11,7 +11,6 @@ read with the memory of the previous one. Nothing in the file can reset them, so
 sequence, marked by one extra input that is zero everywhere else, closes the input gate and the forget gate.
 """
 
-import functools
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,11 +33,10 @@ from retvec_lite.converters.tflite.graph import (
 )
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import NgramHead
-from retvec_lite.model.network_graph import classify, classify_short, embed
+from retvec_lite.model.network_graph import classify, embed
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, short_signatures
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED
 
-SHORT_OUTPUTS: Final = (PROBABILITIES, "slots")
 EMBED_OUTPUTS: Final = ("words", "embeddings", "text")
 
 _FROM_BITS: Final = frozenset({PROBABILITIES, "embeddings", "text"})
@@ -65,7 +63,7 @@ class Entry:
 
 
 def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
-    """Return the signatures of a classifier's file: `classify`, then those for short texts, then (optional) `embed`.
+    """Return the signatures of a classifier's file: `classify`, then (optional) `embed`.
 
     Raises:
         RetvecLiteError: for `embeds` with the head `ngrams`, which has no words to embed.
@@ -76,29 +74,21 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
     def only(found: Any, outputs: Sequence[str]) -> dict[str, tf.Tensor]:
         return {name: getattr(found, name) for name in (*stages, *outputs)}
 
-    def full(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
+    def classified(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         return only(classify(codepoints, classifier, weights, fused_lstm), [PROBABILITIES])
-
-    def short(codepoints: tf.Tensor, max_words: int) -> dict[str, tf.Tensor]:
-        found, slots = classify_short(codepoints, classifier, weights, fused_lstm, max_words)
-        return {**only(found, [PROBABILITIES]), "slots": slots}
 
     def embedded(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         return only(embed(codepoints, classifier, weights), EMBED_OUTPUTS)
 
-    def traced(graph: Callable[[tf.Tensor], dict[str, tf.Tensor]], max_chars: int) -> Any:
-        spec = tf.TensorSpec([1, max_chars], tf.int32, name=INPUT)
+    def traced(graph: Callable[[tf.Tensor], dict[str, tf.Tensor]]) -> Any:
+        spec = tf.TensorSpec([1, classifier.encoder.max_chars], tf.int32, name=INPUT)
         return tf.function(graph, input_signature=[spec], autograph=False)
 
-    config = classifier.encoder
     if embeds and isinstance(classifier.head, NgramHead):
         raise RetvecLiteError("The head ngrams reads no words, so there are none to embed: leave out the option embed.")
-    made = [Entry(traced(full, config.max_chars), CLASSIFY)]
-    for signature in () if isinstance(classifier.head, NgramHead) else short_signatures(config):
-        graph = functools.partial(short, max_words=signature.max_words)
-        made.append(Entry(traced(graph, signature.max_chars), signature.name, SHORT_OUTPUTS))
+    made = [Entry(traced(classified))]
     if embeds:
-        made.append(Entry(traced(embedded, config.max_chars), EMBED, EMBED_OUTPUTS))
+        made.append(Entry(traced(embedded), EMBED, EMBED_OUTPUTS))
     return made
 
 

@@ -1,18 +1,15 @@
-"""Examine exported .tflite files: every signature, on every installed runtime, against the NumPy reference.
-
-A signature for short texts must cut the same words out of a text as `classify`, count its slots, and answer the same; `embed` must
-give the reference's words and embeddings. Both are run on the texts of `classify` that fit.
-"""
+"""Examine exported .tflite files: every signature, on every installed runtime, against the NumPy reference."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import EncoderConfig, Floats
+from retvec_lite.contract import Floats
 from retvec_lite.converters import PROBABILITIES
 from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
 from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
@@ -25,7 +22,6 @@ from retvec_lite.converters.parity.examiner import (
     place,
     stage_names,
 )
-from retvec_lite.converters.parity.golden_texts import edge_sample
 from retvec_lite.converters.parity.oracle import Constant, Match, Oracle, Sample
 from retvec_lite.converters.parity.tables import match_tables
 from retvec_lite.converters.recipes import Recipe
@@ -43,16 +39,12 @@ from retvec_lite.converters.tflite.graph import (
     values_of,
 )
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import PROJECTION, count_words, word_limit
+from retvec_lite.meaning import PROJECTION
 from retvec_lite.model.heads import VECTOR
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, Signature, read_artifact
+from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 from retvec_lite.runtime.worker import Job, run_models
-
-SAME: Final = 1e-5
-"""How far a short signature may be from `classify` where both compute in float32: sums over fewer slots end in other last digits.
-Where activations are rounded to 8 bits, such a digit may move one of them by a step, and the recipe's bound applies."""
 
 _RUNTIMES_BY_AGE: Final = ("tflite-runtime", "ai-edge-litert")
 """ai-edge-litert 1.0 continued tflite-runtime, which ended with 2.14."""
@@ -139,124 +131,61 @@ def run_artifact(
 ) -> RuntimeResult:
     """Run an artifact on one runtime and compare."""
     promised = promises(artifact.metadata.get("oldest_runtime"), runtime, version)
-    exams: list[SignatureExam] = []
+    compared: dict[str | None, StageComparison] = {None: examiner.stages(recipe)}
+    if artifact.dimensions[0]:
+        compared[EMBED] = EmbedComparison(stage_names(examiner.classifier))
     has_encoder = {*ENCODING} <= {*stage_names(examiner.classifier)}
     try:
         whole = examiner.golden + examiner.real
-        stages = examiner.stages(recipe)
         step = max(1, _CHUNK_WORDS // artifact.config.max_words)
         parts = examiner.staged.parts(step)
         edges = examiner.edges.parts(step) if has_encoder else []
-        jobs = [Job(artifact.model, whole.rows), *(Job(promoted.whole, part.rows) for part in parts)]
-        jobs += [Job(promoted.encoder, part.rows) for part in edges]
-        for signature in artifact.signatures:
-            if signature.name != CLASSIFY:
-                comparison = StageComparison(stage_names(examiner.classifier))
-                exam = SignatureExam(signature, comparison, examiner.staged, artifact.config, _CHUNK_WORDS)
-                jobs += exam.jobs(promoted)
-                exams.append(exam)
+        jobs = [Job(artifact.model, whole.rows)]
+        for name in compared:
+            jobs += [Job(promoted.whole, part.rows, name) for part in parts]
+            jobs += [Job(promoted.encoder, part.rows, name) for part in edges]
         answered = run_models(runtime, jobs)
         table = checked(next(answered), PROBABILITIES, (len(whole), len(artifact.labels)), np.float32)
-        for part in parts:
-            stages.compare(next(answered), part, oracle)
-        for part in edges:
-            stages.compare_encoding(next(answered), part)
-        for exam in exams:
-            exam.take(answered, examiner.classifier, table, oracle)
+        for comparison in compared.values():
+            for part in parts:
+                comparison.compare(next(answered), part, oracle)
+            for part in edges:
+                comparison.compare_encoding(next(answered), part)
     except RetvecLiteError as error:
         return RuntimeResult(runtime, version, promised, (), str(error))
-    checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]
-    for exam in exams:
-        checks += exam.checks(recipe)
+    stages, *others = (comparison.checks(recipe) for comparison in compared.values())
+    checks = [*stages, *examiner.answer_checks(table, oracle, recipe), *itertools.chain(*others)]
     return RuntimeResult(runtime, version, promised, tuple(checks), None, examiner.accuracy_of(table))
 
 
-class SignatureExam:
-    """The examination of one signature of one artifact on one runtime: first the jobs, then the answers to each in turn."""
+class EmbedComparison(StageComparison):
+    """Collects the differences of the signature `embed`: those of its outputs besides its inner values."""
 
-    def __init__(
-        self, signature: Signature, stages: StageComparison, texts: Sample, config: EncoderConfig, chunk: int
-    ) -> None:
-        """Choose those of the texts that fit; at most `chunk` word slots are compared at once."""
-        self.signature = signature
-        self._stages = stages
-        lengths = (texts.rows != 0) * np.arange(1, texts.rows.shape[1] + 1)
-        chosen = np.flatnonzero(lengths.max(axis=1) <= signature.max_chars)
-        self._whole = whole = texts.chosen(chosen)
-        self._texts = Sample(whole.names, whole.rows[:, : signature.max_chars], whole.slots[:, : signature.max_words])
-        self._places = chosen
-        narrow = dataclasses.replace(config, max_chars=signature.max_chars, max_words=signature.max_words)
-        self._edges = edge_sample(narrow)
-        self._chunk = max(1, chunk // signature.max_words)
-        self._found: dict[str, list[Difference]] = {}
+    def __init__(self, stages: Collection[str]) -> None:
+        """Prepare to compare these inner values."""
+        super().__init__(stages)
+        self._outputs: dict[str, list[Difference]] = {"embeddings": [], "text": []}
 
-    def jobs(self, promoted: Promoted) -> Iterator[Job]:
-        """Yield what is to be run; `take` expects the answers in this order."""
-        for part in self._texts.parts(self._chunk):
-            yield Job(promoted.whole, part.rows, self.signature.name)
-        for part in self._edges.parts(self._chunk):
-            yield Job(promoted.encoder, part.rows, self.signature.name)
-
-    def take(self, answered: Iterator[Answers], classifier: TrainedModel, table: Floats, oracle: Oracle) -> None:
-        """Compare the answers to `jobs`; `table` is what `classify` answered to all texts, float32 `[texts, classes]`."""
-        start = 0
-        for part in self._texts.parts(self._chunk):
-            answers = next(answered)
-            self._stages.compare(answers, part, oracle)
-            if self.signature.kind == EMBED:
-                self._compare_embeddings(answers, part, oracle)
-            else:
-                self._compare_answers(answers, part, start, classifier, table, oracle)
-            start += len(part)
-        for part in self._edges.parts(self._chunk):
-            self._stages.compare_encoding(next(answered), part)
+    def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
+        """Compare; its inner value `embedding`, empty slots included, is compared like that of `classify`."""
+        super().compare(answers, sample, oracle)
+        for index, (name, row, slots) in enumerate(zip(sample.names, sample.rows, sample.slots, strict=True)):
+            used, right = slots[:, :1] != 0, oracle.embeddings(slots)[0]
+            found = self._one(answers, "embeddings", index, right)
+            right = oracle.nearest(slots, np.where(used, found, right)) * used
+            text = self._one(answers, "text", index, np.zeros(oracle.text_dimension, np.float32))
+            for output, off in (
+                ("embeddings", np.abs(found - right)),
+                ("text", oracle.off_embedding(row, slots, right, text)),
+            ):
+                self._outputs[output].append(Difference(name, float(off.max()), f"at {place(off)}"))
 
     def checks(self, recipe: Recipe) -> list[Check]:
         """Return one check for each thing compared."""
-        same = recipe.parity_tolerance if recipe.formats["tflite"].eight_bit else SAME
-        bounds = {"slots": 0.0, f"as {CLASSIFY}": same}
-        found = self._stages.checks(recipe)
-        for name, differences in self._found.items():
-            found.append(bounded(name, "computation", differences, bounds.get(name, recipe.parity_tolerance)))
-        return [dataclasses.replace(check, signature=self.signature.name) for check in found]
-
-    def _compare_answers(
-        self, answers: Answers, part: Sample, start: int, classifier: TrainedModel, table: Floats, oracle: Oracle
-    ) -> None:
-        """Compare the slots of all texts, and the probabilities of those that fit with the reference and `classify`."""
-        counts = checked(answers, "slots", (len(part),), np.int32)
-        rows = checked(answers, PROBABILITIES, (len(part), len(classifier.labels)), np.float32)
-        for index, name in enumerate(part.names):
-            row, whole = self._whole.rows[start + index], self._whole.slots[start + index]
-            # Of a text that does not fit, the count must only tell that.
-            asked = min(int(np.count_nonzero(whole[:, 0])), self.signature.max_words + 1)
-            if classifier.meaning and count_words(row, classifier.encoder) > word_limit(self.signature.max_chars):
-                asked = self.signature.max_words + 1
-            found = int(counts[index])
-            self._note("slots", name, float(abs(found - asked)), f"{found} instead of {asked}")
-            if asked > self.signature.max_words:
-                continue
-            for check, off in (
-                (PROBABILITIES, oracle.off(row, whole, rows[index])),
-                (f"as {CLASSIFY}", np.abs(table[self._places[start + index]] - rows[index])),
-            ):
-                self._note(check, name, float(off.max()), f"label {classifier.labels[int(off.argmax())]!r}")
-
-    def _compare_embeddings(self, answers: Answers, part: Sample, oracle: Oracle) -> None:
-        """Compare the outputs of `embed`; its stage `embedding`, empty slots included, is compared like that of `classify`."""
-        shape = (len(part), self.signature.max_words, self.signature.of_words)
-        rows = checked(answers, "embeddings", shape, np.float32)
-        texts = checked(answers, "text", (len(part), oracle.text_dimension), np.float32)
-        for name, row, slots, found, text in zip(part.names, part.rows, part.slots, rows, texts, strict=True):
-            used = slots[:, :1] != 0
-            right = oracle.nearest(slots, np.where(used, found, oracle.embeddings(slots)[0])) * used
-            off = np.abs(found - right)
-            self._note("embeddings", name, float(off.max()), f"at {place(off)}")
-            off = oracle.off_embedding(row, slots, right, text)
-            self._note("text", name, float(off.max()), f"at {place(off)}")
-
-    def _note(self, check: str, text: str, amount: float, where: str) -> None:
-        self._found.setdefault(check, []).append(Difference(text, amount, where))
+        found = super().checks(recipe)
+        for output, differences in self._outputs.items():
+            found.append(bounded(output, "computation", differences, recipe.parity_tolerance))
+        return [dataclasses.replace(check, signature=EMBED) for check in found]
 
 
 def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: TrainedModel) -> None:
@@ -272,22 +201,18 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
 
 
 def _own_weights(artifact: Artifact, model: Any, classifier: TrainedModel) -> dict[str, Match]:
-    """Return what the artifact computes with; raise RetvecLiteError for other weights, or signatures that do not share them."""
+    """Return what the artifact computes with; raise RetvecLiteError for other weights, or an `embed` that does not share them."""
     plain = bool(classifier.ngrams and classifier.ngrams.plain_letters)
-    # What `embed` computes with.
-    read = ("embedding/", "meaning/", *(("head/",) if f"{VECTOR}/kernel" in classifier.weights else ()))
     own = match_weights(model, classifier.weights, plain_letters=plain)
-    for signature in artifact.signatures:
-        if signature.name == CLASSIFY:
-            continue
-        wanted = {
-            name: weights[: signature.max_words] if name == "head/positions" else weights
-            for name, weights in classifier.weights.items()
-            if signature.kind != EMBED or (name.startswith(read) and not name.startswith(("head/logits/", PROJECTION)))
-        }
-        for name, match in match_weights(model, wanted, signature.name, plain).items():
-            if not np.array_equal(match.values, own[name].values[: len(match.values)]):
-                raise RetvecLiteError(f"The signature {signature.name} has other weights than {CLASSIFY}: {name}.")
+    if artifact.dimensions[0]:
+        # What `embed` computes with.
+        read = ("embedding/", "meaning/", *(("head/",) if f"{VECTOR}/kernel" in classifier.weights else ()))
+        beyond = ("head/logits/", PROJECTION)
+        wanted = {name: values for name, values in classifier.weights.items() if name.startswith(read)}
+        wanted = {name: values for name, values in wanted.items() if not name.startswith(beyond)}
+        for name, match in match_weights(model, wanted, EMBED, plain).items():
+            if not np.array_equal(match.values, own[name].values):
+                raise RetvecLiteError(f"The signature {EMBED} has other weights than {CLASSIFY}: {name}.")
     return own
 
 

@@ -16,7 +16,7 @@ from retvec_lite.converters.format import PARTS
 from retvec_lite.converters.parity.oracle import Constant
 from retvec_lite.converters.tflite import find_signature, find_tensor, pack, read_model, schema
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Signature
+from retvec_lite.runtime.artifact import EMBED, Signature
 
 # fmt: off
 ALLOWED: Final[Mapping[str, int]] = {
@@ -218,7 +218,7 @@ def _stored(model: Any, graph: Any) -> Iterator[tuple[Any, int]]:
 
 
 def signatures_of(model: Any) -> list[Signature]:
-    """Return the signatures of a file as its graphs have them: those that classify first, short ones before long ones.
+    """Return the signatures of a file as its graphs have them: `classify` first.
 
     A graph with neither `words` nor `bits` (head `ngrams`) counts as one with one slot.
     """
@@ -227,15 +227,14 @@ def signatures_of(model: Any) -> list[Signature]:
         graph = model.subgraphs[entry.subgraphIndex]
         max_chars = shape_of(graph.tensors[graph.inputs[0]])[-1]
         max_words = shape_of(graph.tensors[find_tensor(graph, "words")])[1] if has_network(graph) else 1
-        kind, dimension, of_words = CLASSIFY, None, None
+        dimension, of_words = None, None
         if entry.signatureKey == EMBED:
-            kind = EMBED
             dimension, of_words = (
                 shape_of(graph.tensors[find_tensor(graph, name)])[-1] for name in ("text", "embeddings")
             )
         other = None if of_words == dimension else of_words
-        found.append(Signature(entry.signatureKey, kind, max_chars, max_words, dimension, other))
-    return sorted(found, key=lambda signature: (signature.kind != CLASSIFY, signature.max_words))
+        found.append(Signature(entry.signatureKey, max_chars, max_words, dimension, other))
+    return sorted(found, key=lambda signature: signature.name)
 
 
 def has_network(graph: Any) -> bool:

@@ -14,7 +14,6 @@ from typing import Final
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.meaning import PROJECTION
-from retvec_lite.runtime.artifact import full_signature, short_signatures
 from retvec_lite.runtime.retvec_file import ALIGN
 
 RECIPE_BITS: Final[Mapping[str, int]] = {"float32": 32, "int8": 8, "int4": 4}
@@ -27,8 +26,7 @@ USUAL_KB: Final = 1000
 """Most kilobytes (1,000 bytes) of a file with integer weights, unless a training says otherwise (`max_kb`)."""
 
 GRAPH_SIZES: Final = Path(__file__).with_name("graph_sizes.json")
-"""File -> "file", "signature" or "length" -> part -> its bytes in a file, in each signature besides, or for each number of code points
-that signatures have: those with the same share their tables of places."""
+"""File -> part -> its bytes."""
 
 _TFLITE: Final = "tflite"
 
@@ -45,9 +43,6 @@ _MARKS: Final = (
     *("ngrams/table", "meaning/rows"),
 )
 """Weights that tell which parts a graph has."""
-
-_READS_LETTERS: Final = ("ngrams/table", "meaning/rows")
-"""Those of them whose parts read the code points themselves."""
 
 _OF_AN_OUTPUT: Final = 12
 """Bytes of the scale and the zero point of each output of a matrix of integers in a .tflite."""
@@ -107,38 +102,24 @@ def text_bytes(labels: Sequence[str], decision: Decision) -> int:
     return total + len(json.dumps(decision.to_dict(), ensure_ascii=False, indent=1).encode())
 
 
-def parts_of(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return how often a kind of file has each part beside weights and texts: itself, all its signatures that classify, and their lengths."""
-    marked = {name: 1 for name in _MARKS if name in shapes}
+def parts_of(shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str]) -> dict[str, int]:
+    """Return how often a file has each part beside weights and texts."""
+    parts = {"graph": 1, **{name: 1 for name in _MARKS if name in shapes}}
     if blocks := sum(name.endswith("/depthwise") for name in shapes):
-        marked["block"] = blocks
-    signatures = [full_signature(encoder), *short_signatures(encoder)]
-    found = {
-        "file": {"graph": 1, **marked, "code point": encoder.max_chars, "word": encoder.max_words, "label": len(labels)}
-    }
-    if file.startswith(_TFLITE):
-        found["signature"] = {
-            "graph": len(signatures),
-            **{name: count * len(signatures) for name, count in marked.items()},
-            "word": sum(signature.max_words for signature in signatures),
-        }
-        lengths = {signature.max_chars for signature in signatures}
-        read = {name: len(lengths) for name in _READS_LETTERS if name in shapes}
-        found["length"] = {"graph": len(lengths), **read, "code point": sum(lengths)}
-    return found
+        parts["block"] = blocks
+    return parts | {"code point": encoder.max_chars, "word": encoder.max_words, "label": len(labels)}
 
 
 def _around(file: str, shapes: Shapes, encoder: EncoderConfig, labels: Sequence[str], decision: Decision) -> int:
     """Return the bytes of a kind of file that are not weights."""
     sizes = _graph_sizes()[file]
-    parts = parts_of(file, shapes, encoder, labels)
-    total = sum(count * sizes[scope][part] for scope, counts in parts.items() for part, count in counts.items())
+    total = sum(count * sizes[part] for part, count in parts_of(shapes, encoder, labels).items())
     return math.ceil(total) + _ORIGIN + text_bytes(labels, decision)
 
 
 @functools.cache
-def _graph_sizes() -> dict[str, dict[str, dict[str, float]]]:
-    found: dict[str, dict[str, dict[str, float]]] = json.loads(GRAPH_SIZES.read_text(encoding="utf-8"))
+def _graph_sizes() -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = json.loads(GRAPH_SIZES.read_text(encoding="utf-8"))
     return found
 
 

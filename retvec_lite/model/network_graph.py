@@ -3,12 +3,11 @@
 `reference_network` computes the same in NumPy, and says where the formulas come from.
 """
 
-import dataclasses
 from typing import Final, NamedTuple
 
 import tensorflow as tf
 
-from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT, word_limit
+from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
 from retvec_lite.model.head_graph import (
     Lstm,
@@ -21,7 +20,7 @@ from retvec_lite.model.head_graph import (
     word_features,
 )
 from retvec_lite.model.heads import VECTOR, HeadSpec, NgramHead
-from retvec_lite.model.linear_graph import count_words, find_letters, find_meaning, find_ngrams, ngram_logits
+from retvec_lite.model.linear_graph import find_letters, find_meaning, find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 
 _SMALLEST_SQUARE: Final = 1e-12
@@ -80,34 +79,7 @@ def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, 
     if isinstance(classifier.head, NgramHead):
         logits, meaning = _linear_logits(text, classifier, weights)
         return Stages(None, None, None, _shares(logits, classifier), meaning)
-    return _classify_words(cut_words(text, classifier.encoder), text, classifier, weights, lstm)
-
-
-def classify_short(
-    codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm, max_words: int
-) -> tuple[Stages, tf.Tensor]:
-    """Classify short texts with fewer slots. Texts that fit get the same answer as from `classify`.
-
-    The code points are int32 `[batch, chars]`; there are fewer of them, and fewer word slots, than the classifier has.
-
-    Returns:
-        The stages, and how many slots each text needs, int32 `[batch]`; `max_words + 1` means more than `max_words`.
-    """
-    # Encode one slot more than is classified: when it is in use, the text does not fit.
-    config = dataclasses.replace(classifier.encoder, max_chars=codepoints.shape[1], max_words=max_words + 1)
-    text = sanitize(codepoints, config)
-    words = cut_words(text, config)
-    slots = tf.reduce_sum(tf.cast(tf.greater(words[:, :, 0], 0), tf.int32), axis=1)
-    if classifier.meaning is not None:
-        # The full signature reads more words with a meaning.
-        beyond = count_words(find_letters(text)) - float(word_limit(codepoints.shape[1]))
-        slots = tf.maximum(slots, tf.cast(tf.minimum(tf.maximum(beyond, 0.0), 1.0), tf.int32) * (max_words + 1))
-    return _classify_words(words[:, :max_words], text, classifier, weights, lstm), slots
-
-
-def _classify_words(
-    words: tf.Tensor, text: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm
-) -> Stages:
+    words = cut_words(text, classifier.encoder)
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
     logits = head_logits(embedding, _mask(words), classifier.head, weights, lstm)

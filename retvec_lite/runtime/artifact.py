@@ -48,12 +48,6 @@ SIGNATURES_KEY: Final = "signatures"
 CLASSIFY: Final = "classify"
 EMBED: Final = "embed"
 
-SHORT: Final = ((16, 128), (32, 256))
-"""Word slots and code points of the signatures for short texts, with 8 code points per slot like the default (64, 512).
-
-With the head `pool` they take about 0.34 and 0.56 of the time of the full signature (LiteRT 2.3.0, one thread, float32 and
-int8-dynamic) and add 16 and 19 kB to the file. A signature of 8 slots would take 0.22, too small a gain for its size."""
-
 EXPORTED: Final = (".tflite", SUFFIX, onnx_file.SUFFIX)
 """Suffixes of the exported files that run here."""
 
@@ -90,17 +84,14 @@ class Signature:
     """One entry point of an exported file.
 
     Attributes:
-        name: the name of the signature in the file.
-        kind: `classify` (code points -> probabilities) or `embed` (code points -> words, embeddings, text).
+        name: `classify` (code points -> probabilities) or `embed` (code points -> words, embeddings, text).
         max_chars: code points of its input, int32 `[1, max_chars]`.
-        max_words: its word slots. A short signature also returns `slots`, the number of slots that the text needs; when
-            that is more than `max_words`, its answer must not be used.
+        max_words: its word slots.
         dimension: numbers of a text's embedding; None for `classify`.
         word_dimension: numbers of a word's embedding, where there are others in a text's.
     """
 
     name: str
-    kind: str
     max_chars: int
     max_words: int
     dimension: int | None = None
@@ -116,38 +107,29 @@ class Signature:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def full_signature(config: EncoderConfig) -> Signature:
+def classify_signature(config: EncoderConfig) -> Signature:
     """Return the signature `classify`, which every file has."""
-    return Signature(CLASSIFY, CLASSIFY, config.max_chars, config.max_words)
+    return Signature(CLASSIFY, config.max_chars, config.max_words)
 
 
-def short_signatures(config: EncoderConfig) -> tuple[Signature, ...]:
-    """Return the additional signatures for short texts, fewest slots first; empty for a small config."""
-    # The cost of the encoder grows with the code points, so a short signature takes fewer of them as well.
-    most = config.max_chars * 3 // 4
-    return tuple(
-        Signature(f"{CLASSIFY}_{words}", CLASSIFY, min(chars, most), words)
-        for words, chars in SHORT
-        if words < config.max_words and most > 0
-    )
-
-
-def classify_signatures(signatures: tuple[Signature, ...]) -> tuple[Signature, ...]:
-    """Return the signatures that classify in the order to try them: fewest slots first."""
-    return tuple(sorted((s for s in signatures if s.kind == CLASSIFY), key=lambda signature: signature.max_words))
+def embed_signature(config: EncoderConfig, of_text: int, of_words: int) -> Signature:
+    """Return the signature `embed`, which a file may have, for embeddings of so many numbers."""
+    return Signature(EMBED, config.max_chars, config.max_words, of_text, None if of_words == of_text else of_words)
 
 
 def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple[Signature, ...]:
     """Return the signatures that a file's metadata lists.
 
     Raises:
-        RetvecLiteError: for entries that are not signatures, duplicate names, or a list without the full `classify`.
+        RetvecLiteError: for any list but `classify`, alone or followed by `embed`, both for the texts of the contract.
     """
     entries: Any = metadata.get(SIGNATURES_KEY)
     try:
         found = tuple(_signature(fields) for fields in entries)
-        if full_signature(config) not in found or len({signature.name for signature in found}) != len(found):
-            raise ValueError("no full signature, or two of one name")
+        right = [classify_signature(config)]
+        right += [embed_signature(config, item.dimension or 0, item.of_words) for item in found[1:2]]
+        if list(found) != right:
+            raise ValueError("other signatures")
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise RetvecLiteError(
             f"The signatures in {METADATA_NAME} are not valid: {shown(entries)}. Export the model again."
@@ -158,11 +140,9 @@ def read_signatures(metadata: Mapping[str, Any], config: EncoderConfig) -> tuple
 def _signature(fields: Mapping[str, Any]) -> Signature:
     sizes = {name: fields[name] for name in ("max_chars", "max_words")}
     sizes |= {name: fields[name] for name in ("dimension", "word_dimension") if name in fields}
-    if not all(type(size) is int and size > 0 for size in sizes.values()) or not fields["name"].isidentifier():
-        raise ValueError("a size or a name of another type")
-    if fields["kind"] not in (CLASSIFY, EMBED):
-        raise ValueError("an unknown kind")
-    return Signature(fields["name"], fields["kind"], **sizes)
+    if not all(type(size) is int and size > 0 for size in sizes.values()):
+        raise ValueError("a size of another type")
+    return Signature(fields["name"], **sizes)
 
 
 @dataclass(frozen=True)
@@ -205,8 +185,8 @@ class Artifact:
     @property
     def dimensions(self) -> tuple[int, int]:
         """Numbers of a text's embedding and of a word's; 0 without the signature `embed`."""
-        embeds = next((item for item in self.signatures if item.kind == EMBED), None)
-        return (embeds.dimension or 0, embeds.of_words) if embeds else (0, 0)
+        last = self.signatures[-1]
+        return last.dimension or 0, last.of_words
 
     @property
     def decision(self) -> Decision:

@@ -18,7 +18,6 @@ from retvec_lite.runtime.artifact import (
     EMBED,
     Artifact,
     Signature,
-    classify_signatures,
     describe_oldest_runtime,
 )
 
@@ -140,44 +139,29 @@ class Engine:
                 f"{runtime} cannot run {artifact.path}, which needs {describe_oldest_runtime(artifact.metadata)}: "
                 f"{reason(error)}."
             ) from error
-        *short, _ = classify_signatures(signatures)
-        self._short = [(signature.max_chars, signature.max_words, runners[signature.name]) for signature in short]
-        self._full = runners[CLASSIFY]
+        self._classify = runners[CLASSIFY]
         self._embed = runners.get(EMBED)
         self._max_chars = artifact.config.max_chars
         self._failure = f"{runtime} failed while it ran {artifact.path}"
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """Return the probabilities of composed texts, float32 `[texts, classes]`, each from the smallest signature that it fits into."""
-        return np.stack([self._probabilities(text) for text in texts])
-
-    def _probabilities(self, text: str) -> Floats:
-        for max_chars, max_words, run in self._short:
-            # Skip when the text has at least as many spaces as slots: without double spaces it has too many words. With
-            # them it may fit after all, and a larger signature gives the same answer.
-            if len(text) <= max_chars and text.count(" ") < max_words:
-                answers = self._run(run, text, max_chars)
-                if answers["slots"][0] <= max_words:
-                    break
-        else:
-            answers = self._run(self._full, text, self._max_chars)
-        found: Floats = answers["probabilities"][0]
-        return found
+        """Return the probabilities of composed texts, float32 `[texts, classes]`."""
+        return np.stack([self._run(self._classify, text)["probabilities"][0] for text in texts])
 
     def embeddings(self, texts: Sequence[str]) -> Floats:
         """Return the embeddings of texts, float32 `[texts, dimension]`. The file must have the signature `embed`."""
-        return np.stack([self._run(self._embed, text, self._max_chars)["text"][0] for text in texts])
+        return np.stack([self._run(self._embed, text)["text"][0] for text in texts])
 
     def words(self, texts: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the slots, int32 `[texts, max_words, word_length]`, and their embeddings, float32 `[texts, max_words, dimension]`."""
-        answers = [self._run(self._embed, text, self._max_chars) for text in texts]
+        answers = [self._run(self._embed, text) for text in texts]
         return np.stack([found["words"][0] for found in answers]), np.stack(
             [found["embeddings"][0] for found in answers]
         )
 
-    def _run(self, runner: Any, text: str, max_chars: int) -> dict[str, Any]:
+    def _run(self, runner: Any, text: str) -> dict[str, Any]:
         try:
-            answers: dict[str, Any] = runner(codepoints=codepoint_rows([text], max_chars))
+            answers: dict[str, Any] = runner(codepoints=codepoint_rows([text], self._max_chars))
         except (ValueError, RuntimeError) as error:
             raise RetvecLiteError(f"{self._failure}: {reason(error)}. Export the model again.") from error
         return answers
@@ -187,10 +171,8 @@ def _check_interface(artifact: Artifact, signature: Signature, runner: Any) -> N
     """Check the shapes and types of a signature against the metadata; raises RetvecLiteError."""
     words, length = signature.max_words, artifact.config.word_length
     expected: dict[str, tuple[tuple[int, ...], str]] = {"codepoints": ((1, signature.max_chars), "int32")}
-    if signature.kind == CLASSIFY:
+    if signature.name == CLASSIFY:
         expected["probabilities"] = ((1, len(artifact.labels)), "float32")
-        if signature.name != CLASSIFY:
-            expected["slots"] = ((1,), "int32")
     else:
         expected |= {
             "words": ((1, words, length), "int32"),

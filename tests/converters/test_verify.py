@@ -24,7 +24,7 @@ from retvec_lite.ngrams import LOWER_CASE_END
 from retvec_lite.runtime.artifact import read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 
-SHORT, *OTHERS = [s.to_dict() for s in read_artifact(EXPORTED / "pool" / "classifier-int8.tflite").signatures]
+FULL, EMBED = [s.to_dict() for s in read_artifact(EXPORTED / "pool" / "classifier-int8.tflite").signatures]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_an_untouched_export_passes_on_every_runtime(dist: Path) -> None:
     assert found.accuracy is not None
     assert found.worst == ()
     rows = [(row.recipe, row.signature, row.verdict) for row in found.rows]
-    assert rows == [("int8", name, "ok") for name in ("classify", "classify_16", "embed")] * len(artifact.runtimes)
+    assert rows == [("int8", name, "ok") for name in ("classify", "embed")] * len(artifact.runtimes)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["ok"] is True
 
 
@@ -158,12 +158,12 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) ->
         (spoiled.change_weights, "weights"),
         (spoiled.change_scales, "weights"),
         (
-            spoiled.change_weights_of_the_short_signature,
-            "The signature classify_16 has other weights than classify",
+            spoiled.change_weights_of_the_embedding,
+            "The signature embed has other weights than classify",
         ),
-        (spoiled.change_what_the_short_signature_counts, "slots (classify_16) is 1, must be identical"),
-        (claim(signatures=[SHORT | {"max_words": 15}, *OTHERS]), "does not list the signatures of the graph"),
-        (claim(signatures=OTHERS), "does not list the signatures of the graph"),
+        (claim(signatures=[FULL]), "does not list the signatures of the graph"),
+        (claim(signatures=[FULL, EMBED | {"dimension": 31}]), "does not list the signatures of the graph"),
+        (claim(signatures=[FULL, EMBED | {"max_words": 15}]), "The signatures in retvec_lite.json are not valid"),
         (spoiled.change_the_character_table, "words is"),
         (spoiled.change_the_bits, "bits is"),
         # A weight of an n-gram, and how much one counts in the length of a text.

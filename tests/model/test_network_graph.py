@@ -17,7 +17,7 @@ from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
 from retvec_lite.model.head_graph import scan_lstm
 from retvec_lite.model.heads import HeadSpec
-from retvec_lite.model.network_graph import Stages, classify, classify_short, embed, embed_bits
+from retvec_lite.model.network_graph import Stages, classify, embed, embed_bits
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
@@ -97,34 +97,6 @@ def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
     )
     rows = np.stack([contract.codepoints(text, classifier.encoder.max_chars) for text in TEXTS])
     assert_stages(rows, classifier, graph(rows))
-
-
-@each_pair
-def test_short_texts_are_answered_alike_in_fewer_slots(head: HeadSpec, kind: str) -> None:
-    """An odd number of slots leaves an unpaired word when `cnn` halves the text."""
-    classifier, slots, length = random_classifier(head, **KINDS[kind]), 5, 30
-    config = classifier.encoder
-    texts = [
-        "",
-        "a",
-        "a b c d e",
-        "a b c d e f",
-        "漢字とか",
-        "漢字とかな漢字",
-        "x" * 30,
-        "ไทยภาษา \ud800",
-        "one two   three ",
-    ]
-    full = np.stack([contract.codepoints(text, config.max_chars) for text in texts])
-    full = np.concatenate([full, np.pad(random_code_points(np.random.default_rng(3), 8, length), [(0, 0), (0, 18)])])
-    whole = classify(tf.constant(full), classifier, classifier.weights, scan_lstm)
-    short, asked = classify_short(tf.constant(full[:, :length]), classifier, classifier.weights, scan_lstm, slots)
-    counts = np.array([contract.count_pieces(row.tolist(), config) for row in full])
-    np.testing.assert_array_equal(asked.numpy(), np.minimum(counts, slots + 1))
-    np.testing.assert_array_equal(short.words.numpy(), whole.words.numpy()[:, :slots])
-    fits = counts <= slots
-    assert 4 <= fits.sum() < len(full)
-    np.testing.assert_allclose(short.probabilities.numpy()[fits], whole.probabilities.numpy()[fits], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["dense", "raw", "both"])

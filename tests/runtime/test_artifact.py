@@ -16,7 +16,7 @@ from tiny_artifact import LABELS, MODEL, tiny_artifact, tiny_metadata
 import retvec_lite as rl
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import full_signature, read_artifact
+from retvec_lite.runtime.artifact import classify_signature, read_artifact
 
 LABELS_TXT = "".join(f"{label}\n" for label in LABELS)
 NEWER = CONTRACT_VERSION + 1
@@ -132,7 +132,7 @@ def test_a_zip_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path) -> 
 def test_a_model_with_another_interface_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.tflite"
     other = EncoderConfig(max_chars=33, max_words=8)
-    path.write_bytes(tiny_artifact(encoder=other.to_dict(), signatures=[full_signature(other).to_dict()]))
+    path.write_bytes(tiny_artifact(encoder=other.to_dict(), signatures=[classify_signature(other).to_dict()]))
     with pytest.raises(RetvecLiteError, match=r"\(1, 33\).*\(1, 32\)"):
         rl.load(path)
 

@@ -109,8 +109,7 @@ def test_what_a_runtime_raises_while_it_runs_is_one_sentence(path: Path, monkeyp
         raise RuntimeError("scatter_nd index out of bounds\nNode number 30 failed to invoke.")
 
     with classifier._runner._engines.borrow() as engine:
-        monkeypatch.setattr(engine, "_full", fail)
-        monkeypatch.setattr(engine, "_short", [])
+        monkeypatch.setattr(engine, "_classify", fail)
     with pytest.raises(
         RetvecLiteError, match=r"failed while it ran .*tiny\.tflite: scatter_nd index out of bounds Node"
     ):

@@ -12,6 +12,7 @@ import pytest
 from command_line import Main
 
 import retvec_lite as rl
+from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime import artifact
 from retvec_lite.runtime.artifact import READY, is_prebuilt, locate, prebuilt_names, read_artifact
 from retvec_lite.version import __version__
@@ -140,6 +141,13 @@ def test_plain_texts_have_their_labels_on_every_runtime(name: str) -> None:
     )
     mistyped = [*texts, *(text.replace("e", "ee", 1) for text in texts), "", "漢字", "🙂"]
     np.testing.assert_allclose(rl.load(name).probabilities(mistyped), engine.probabilities(mistyped), atol=2e-3)
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("name", ["language", *READY])
+def test_its_weights_are_read_by_this_release(name: str) -> None:
+    """So it can be exported anew, and go on learning."""
+    assert load_trained_model(locate(name, ".safetensors")).labels == read_artifact(locate(name)).labels
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Signatures: what the metadata lists, which one answers a text, and text embeddings. Uses a miniature file."""
+"""Signatures: what the metadata lists, and text embeddings. Uses a miniature file."""
 
 import json
 from pathlib import Path
@@ -6,25 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from tiny_artifact import SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
+from tiny_artifact import CONFIG, SIGNATURES, tiny_artifact, tiny_probabilities, tiny_signatures_artifact
 
 import retvec_lite as rl
-from retvec_lite.contract import EncoderConfig
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import (
-    Signature,
-    classify_signatures,
-    full_signature,
-    read_artifact,
-    read_signatures,
-    short_signatures,
-)
-from retvec_lite.runtime.interpreters import Engine, import_runtime
-from retvec_lite.windows import cut_windows
-
-CONFIG = EncoderConfig(max_chars=32, max_words=8)
+from retvec_lite.runtime.artifact import classify_signature, embed_signature, read_artifact, read_signatures
 
 
 @pytest.fixture(scope="module")
@@ -39,65 +25,9 @@ def classifier(path: Path) -> rl.Classifier:
     return rl.load(path)
 
 
-def answered_by_the_short_one(classifier: rl.Classifier, text: str) -> bool:
-    """The short signature of the miniature has a logit of 1.5 where the full one has 0.5, so their answers differ."""
-    found = classifier.probabilities(text)[0]
-    (read,) = cut_windows(text, classifier.config)
-    short = tiny_probabilities(read, other=1.5)
-    full = tiny_probabilities(read)
-    assert min(np.abs(found - short).max(), np.abs(found - full).max()) < 1e-6
-    return bool(np.abs(found - short).max() < 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("text", "short"),
-    [
-        ("", True),
-        ("12", True),
-        ("1 A", True),
-        ("12345678", True),
-        ("123456789", False),
-        ("1 2 3", False),
-        ("1 2 3 4 5 6 7", False),
-        ("\ud800\U0010ffff 1A", True),
-        ("ab🙂" * 3, False),
-        ("🙂" * 500, True),
-        ("<b>1</b>" * 8, True),
-    ],
-)
-def test_the_smallest_signature_that_a_text_fits_into_answers(
-    classifier: rl.Classifier, text: str, short: bool
-) -> None:
-    assert answered_by_the_short_one(classifier, text) is short
-
-
-@given(st.text(st.characters(codec=None), max_size=CONFIG.max_chars))
-def test_the_choice_follows_the_rule_for_any_text(classifier: rl.Classifier, text: str) -> None:
-    # A longer text is answered in windows, and a window may have the other signature's answer.
-    read, *others = cut_windows(text, CONFIG)
-    assume(not others)
-    assume(np.abs(tiny_probabilities(read, other=1.5) - tiny_probabilities(read)).max() > 1e-4)
-    assert answered_by_the_short_one(classifier, text) is (len(read) <= 8 and read.count(" ") <= 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "tried"), [("1", True), ("1 2", True), ("1 2 3", False), ("1  ", False), ("123456789", False)]
-)
-def test_a_signature_with_fewer_slots_than_words_is_not_tried(path: Path, text: str, tried: bool) -> None:
-    name, interpreter_class = import_runtime()
-    engine = Engine(interpreter_class, read_artifact(path), 1, name)
-    ((max_chars, max_words, run),) = engine._short
-    calls = []
-
-    def counted(**inputs: Any) -> Any:
-        calls.append(inputs)
-        return run(**inputs)
-
-    engine._short = [(max_chars, max_words, counted)]
-    np.testing.assert_allclose(
-        engine.probabilities([text])[0], tiny_probabilities(text, 1.5 if tried else 0.5), atol=1e-6
-    )
-    assert bool(calls) is tried
+@pytest.mark.parametrize("text", ["", "12", "1 A", "\ud800\U0010ffff 1A", "1 2 3 4 5 6 7 8", "AB" * 16])
+def test_a_text_is_answered(classifier: rl.Classifier, text: str) -> None:
+    np.testing.assert_allclose(classifier.probabilities(text)[0], tiny_probabilities(text), atol=1e-6)
 
 
 def test_many_texts_are_answered_as_one_by_one(path: Path) -> None:
@@ -110,11 +40,9 @@ def test_many_texts_are_answered_as_one_by_one(path: Path) -> None:
 
 
 def test_a_file_that_lists_one_signature_has_no_other(tmp_path: Path) -> None:
-    (tmp_path / "one.tflite").write_bytes(tiny_signatures_artifact(signatures=SIGNATURES[1:2]))
-    classifier = rl.load(tmp_path / "one.tflite")
-    assert not answered_by_the_short_one(classifier, "12")
+    (tmp_path / "one.tflite").write_bytes(tiny_signatures_artifact(signatures=SIGNATURES[:1]))
     with pytest.raises(RetvecLiteError, match=r"'embed'.*--embed"):
-        classifier.embed("12")
+        rl.load(tmp_path / "one.tflite").embed("12")
 
 
 # --- embeddings ------------------------------------------------------------------------------------------------------
@@ -164,10 +92,18 @@ def test_without_the_signature_one_sentence_says_how_to_get_it(tmp_path: Path) -
 def test_listed_signatures_are_read(path: Path) -> None:
     artifact = read_artifact(path)
     assert [signature.to_dict() for signature in artifact.signatures] == SIGNATURES
-    assert [signature.name for signature in classify_signatures(artifact.signatures)] == ["classify_2", "classify"]
+    assert artifact.dimensions == (2, 2)
 
 
-FULL = full_signature(CONFIG).to_dict()
+@pytest.mark.parametrize("of_words", [4, 3])
+def test_signatures_survive_json(of_words: int) -> None:
+    signatures = (classify_signature(CONFIG), embed_signature(CONFIG, 4, of_words))
+    assert [signature.of_words for signature in signatures] == [0, of_words]
+    listed = json.loads(json.dumps([signature.to_dict() for signature in signatures]))
+    assert read_signatures({"signatures": listed}, CONFIG) == signatures
+
+
+FULL, EMBED = SIGNATURES
 
 
 @pytest.mark.parametrize(
@@ -176,15 +112,27 @@ FULL = full_signature(CONFIG).to_dict()
         [],
         {},
         "classify",
+        None,
         [FULL, FULL],
+        [EMBED],
+        [EMBED, FULL],
+        [FULL, EMBED, EMBED],
         [{**FULL, "max_chars": 31}],
-        [FULL, {**FULL, "name": "classify_2", "max_words": 0}],
-        [FULL, {**FULL, "name": "classify_2", "max_words": True}],
-        [FULL, {**FULL, "name": "classify_2", "max_words": "2"}],
-        [FULL, {**FULL, "name": 2}],
-        [FULL, {**FULL, "name": "x", "kind": "other"}],
-        [FULL, {"name": "classify_2"}],
+        [{**FULL, "max_words": 7}],
+        [{**FULL, "dimension": 2}],
+        [FULL, {**EMBED, "max_words": 2}],
+        [FULL, {**EMBED, "max_words": True}],
+        [FULL, {**EMBED, "dimension": "2"}],
+        [FULL, {**EMBED, "dimension": 0}],
+        [FULL, {name: value for name, value in EMBED.items() if name != "dimension"}],
+        [FULL, {**EMBED, "word_dimension": 2}],
+        [FULL, {**EMBED, "name": 2}],
+        [FULL, {**EMBED, "name": "other"}],
+        [FULL, {"name": "embed"}],
         [FULL, 3],
+        # What files had for short texts.
+        [FULL, {"name": "classify_2", "kind": "classify", "max_chars": 8, "max_words": 2}],
+        [FULL, {"name": "classify_2", "kind": "classify", "max_chars": 8, "max_words": 2}, EMBED],
     ],
 )
 def test_a_list_that_makes_no_sense_is_refused_in_one_sentence(tmp_path: Path, listed: Any) -> None:
@@ -199,40 +147,17 @@ def test_a_list_that_makes_no_sense_is_refused_in_one_sentence(tmp_path: Path, l
 
 
 @pytest.mark.parametrize(
-    ("changed", "sentence"),
+    ("signatures", "sentence"),
     [
-        ({"name": "classify_9"}, "lacks the signatures classify_9, which its metadata lists"),
-        ({"max_chars": 9}, r"describes the signature 'classify_2' as .*\(1, 9\).*, but it is .*\(1, 8\)"),
+        ([FULL, {**EMBED, "dimension": 3}], r"describes the signature 'embed' as .*\(1, 3\).*, but it is .*\(1, 2\)"),
+        (SIGNATURES, "lacks the signatures embed, which its metadata lists"),
     ],
 )
-def test_a_list_that_the_file_does_not_keep_is_refused(tmp_path: Path, changed: dict[str, Any], sentence: str) -> None:
+def test_a_list_that_the_file_does_not_keep_is_refused(
+    tmp_path: Path, signatures: list[dict[str, Any]], sentence: str
+) -> None:
     path = tmp_path / "bad.tflite"
-    path.write_bytes(tiny_signatures_artifact(signatures=[{**SIGNATURES[0], **changed}, *SIGNATURES[1:]]))
+    write = tiny_artifact if "lacks" in sentence else tiny_signatures_artifact
+    path.write_bytes(write(signatures=signatures))
     with pytest.raises(RetvecLiteError, match=sentence):
         rl.load(path)
-
-
-def test_signatures_survive_json() -> None:
-    signatures = (
-        *short_signatures(EncoderConfig()),
-        full_signature(EncoderConfig()),
-        Signature("embed", "embed", 9, 2, 4),
-    )
-    listed = json.loads(json.dumps([signature.to_dict() for signature in signatures]))
-    assert read_signatures({"signatures": listed}, EncoderConfig()) == signatures
-
-
-@given(st.integers(1, 2000), st.integers(1, 200))
-def test_a_short_signature_is_always_shorter(max_chars: int, max_words: int) -> None:
-    for signature in short_signatures(EncoderConfig(max_chars=max_chars, max_words=max_words)):
-        assert 0 < signature.max_chars < max_chars
-        assert 0 < signature.max_words < max_words
-
-
-def test_the_default_config_has_two() -> None:
-    assert short_signatures(EncoderConfig()) == (
-        Signature("classify_16", "classify", 128, 16),
-        Signature("classify_32", "classify", 256, 32),
-    )
-    assert short_signatures(EncoderConfig(max_words=32)) == (Signature("classify_16", "classify", 128, 16),)
-    assert short_signatures(EncoderConfig(max_words=16)) == ()

@@ -211,10 +211,10 @@ def _metadata(settings: dict[str, int], labels: list[str], of_text: int, of_word
     if settings["letters_only"]:
         encoder["letters_only"] = True
     sizes = {name: settings[name] for name in ("max_chars", "max_words")}
-    signatures: list[dict[str, Any]] = [{"name": "classify", "kind": "classify", **sizes}]
+    signatures: list[dict[str, Any]] = [{"name": "classify", **sizes}]
     if settings["head"] != HEADS.index("ngrams"):
         other = {"word_dimension": of_word} if of_word != of_text else {}
-        signatures.append({"name": "embed", "kind": "embed", **sizes, "dimension": of_text, **other})
+        signatures.append({"name": "embed", **sizes, "dimension": of_text, **other})
     return {
         "format": "retvec-lite",
         "contract_version": settings["contract_version"],

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from retvec_lite.converters.tflite import add_buffer, find_tensor, pack, read_model, schema
+from retvec_lite.converters.tflite import add_buffer, pack, read_model, schema
 from retvec_lite.converters.tflite.graph import flatbuffer_size
 from retvec_lite.model.character_table import PAGE
 from retvec_lite.ngrams import LOWER_CASE_END
@@ -92,7 +92,7 @@ def change_scales(dist: Path) -> None:
     repacked(path, pack(edited))
 
 
-def change_weights_of_the_short_signature(dist: Path) -> None:
+def change_weights_of_the_embedding(dist: Path) -> None:
     """A weight that `classify` does not use: the other signature got a matrix of its own."""
     path = dist / FILE
     edited = read_model(model_of(path))
@@ -104,37 +104,6 @@ def change_weights_of_the_short_signature(dist: Path) -> None:
     data = np.array(edited.buffers[tensor.buffer].data, np.uint8)
     data[7] += 1
     tensor.buffer = add_buffer(edited, data.tobytes())
-    repacked(path, pack(edited))
-
-
-def change_what_the_short_signature_counts(dist: Path) -> None:
-    """`slots` says one too many, so that texts which fit are computed twice: slow, and not as it should be."""
-    path = dist / FILE
-    edited = read_model(model_of(path))
-    graph = edited.subgraphs[1]
-    slots = find_tensor(graph, "slots")
-    operator = next(operator for operator in graph.operators if slots in operator.outputs)
-    counted = graph.tensors[operator.inputs[0]]
-    made = schema().TensorT()
-    made.name, made.shape, made.type = "more", np.array([1], np.int32), graph.tensors[slots].type
-    made.buffer = 0
-    graph.tensors.append(made)
-    one = schema().TensorT()
-    one.name, one.shape, one.type = "one", np.array([1], np.int32), counted.type
-    one.buffer = add_buffer(edited, np.ones(1, np.int32).tobytes())
-    graph.tensors.append(one)
-    code = schema().OperatorCodeT()
-    code.builtinCode = code.deprecatedBuiltinCode = schema().BuiltinOperator.ADD
-    code.version = 1
-    edited.operatorCodes.append(code)
-    added = schema().OperatorT()
-    added.opcodeIndex = len(edited.operatorCodes) - 1
-    operator.outputs = np.array([len(graph.tensors) - 2], np.int32)
-    added.inputs = np.array([len(graph.tensors) - 2, len(graph.tensors) - 1], np.int32)
-    added.outputs = np.array([slots], np.int32)
-    added.builtinOptionsType = schema().BuiltinOptions.AddOptions
-    added.builtinOptions = schema().AddOptionsT()
-    graph.operators.insert(graph.operators.index(operator) + 1, added)
     repacked(path, pack(edited))
 
 

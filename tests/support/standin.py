@@ -21,7 +21,6 @@ from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 CONFIG = EncoderConfig(max_chars=96, max_words=12)
 LONG = EncoderConfig(max_chars=160, max_words=20)
-"""More slots than a signature for short texts has: exported files get one."""
 
 LABELS = ("one", "two", "three", "four", "five")
 HEADS: dict[str, HeadSpec] = {

@@ -19,9 +19,8 @@ MODEL = (Path(__file__).parents[1] / "data" / "tiny.tflite").read_bytes()
 MAX_CHARS = 32
 CONFIG = EncoderConfig(max_chars=MAX_CHARS, max_words=8)
 SIGNATURES = [
-    {"name": "classify_2", "kind": "classify", "max_chars": 8, "max_words": 2},
-    {"name": "classify", "kind": "classify", "max_chars": 32, "max_words": 8},
-    {"name": "embed", "kind": "embed", "max_chars": 32, "max_words": 8, "dimension": 2},
+    {"name": "classify", "max_chars": 32, "max_words": 8},
+    {"name": "embed", "max_chars": 32, "max_words": 8, "dimension": 2},
 ]
 """Of tiny_signatures.tflite, see data/make_tiny_signatures.py."""
 
@@ -38,7 +37,7 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
         "embedding": "none",
         "oldest_runtime": {"tflite-runtime": "2.14.0"},
         "created_by": "retvec-lite tests",
-        "signatures": SIGNATURES[1:2],
+        "signatures": SIGNATURES[:1],
         "model_sha256": hashlib.sha256(MODEL).hexdigest(),
         **changes,
     }
@@ -60,7 +59,7 @@ def tiny_artifact(members: dict[str, str] | None = None, model: bytes = MODEL, *
 
 
 def tiny_signatures_artifact(**changes: Any) -> bytes:
-    """The bytes of the miniature with several signatures, with its zip tail; `changes` as for `tiny_artifact`."""
+    """The bytes of the miniature with both signatures, with its zip tail; `changes` as for `tiny_artifact`."""
     model = (Path(__file__).parents[1] / "data" / "tiny_signatures.tflite").read_bytes()
     digest = hashlib.sha256(model).hexdigest()
     return tiny_artifact(model=model, **{"signatures": SIGNATURES, "model_sha256": digest, **changes})
@@ -79,9 +78,9 @@ def tiny_retvec(**changes: Any) -> bytes:
     return to_file({"settings": settings, "labels": places + names, "numbers": bytes(16), "metadata": metadata})
 
 
-def tiny_probabilities(text: str, other: float = 0.5) -> npt.NDArray[np.float64]:
+def tiny_probabilities(text: str) -> npt.NDArray[np.float64]:
     """What the tiny model answers: float64 [3]."""
     codes = [ord(character) for character in text[:MAX_CHARS]]
     digits, capitals = sum(48 <= code <= 57 for code in codes), sum(65 <= code <= 90 for code in codes)
-    powers = np.exp(np.array([digits, capitals, other]) - max(digits, capitals, other))
+    powers = np.exp(np.array([digits, capitals, 0.5]) - max(digits, capitals, 0.5))
     return np.asarray(powers / powers.sum())

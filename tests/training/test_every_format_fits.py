@@ -93,7 +93,6 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
                     "meaning": 900,
                     "ngrams": NgramConfig(buckets=700, plain_letters=True),
                 },
-                # Two signatures of one length share their tables.
                 {
                     "head": "linear",
                     "words": 40,

@@ -1,7 +1,7 @@
 """Files to time: `python -m benchmarks.speed.files FOLDER [--quick]`, a process of its own, with TensorFlow.
 
 LiteRT and TensorFlow do not share a process here. The classifiers have untrained weights, since time does not depend on their values.
-`HEAD-SLOTS-RECIPE.tflite` is as `export` writes it, with all signatures and metadata.
+`HEAD-SLOTS-RECIPE.tflite` is as `export` writes it, with metadata.
 """
 
 import sys

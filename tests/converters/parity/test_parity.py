@@ -21,7 +21,7 @@ from retvec_lite.converters.tflite.examine import age, promises
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import ngram_logits
-from retvec_lite.runtime.artifact import Artifact, full_signature
+from retvec_lite.runtime.artifact import Artifact, classify_signature
 from retvec_lite.runtime.worker import Job
 
 Outputs = dict[str, np.ndarray]
@@ -181,7 +181,7 @@ def examined(
     spec = examiner.classifier
     stage = Stage(spec, oracle, spoil)
     monkeypatch.setattr(parity, "run_models", stage.run_models)
-    signatures = [full_signature(spec.encoder).to_dict()]
+    signatures = [classify_signature(spec.encoder).to_dict()]
     metadata = {"oldest_runtime": {"tflite-runtime": "2.14.0"}, "signatures": signatures}
     artifact = Artifact(Path("classifier-int8.tflite"), b"", spec.labels, spec.encoder, MappingProxyType(metadata))
     result = parity.run_artifact(

@@ -18,7 +18,7 @@ from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.format import attach_files, attach_metadata
 from retvec_lite.converters.tflite.graph import data_of, flatbuffer_size, sizes
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.runtime.artifact import full_signature, read_artifact
+from retvec_lite.runtime.artifact import classify_signature, read_artifact
 
 ABOUT = About(
     name="Trips", description="Was möchte er?", version="1.2", author="A. Uthor", license="MIT", output="Shares"
@@ -33,7 +33,7 @@ def details() -> dict[str, Any]:
         "encoder": standin.LONG.to_dict(),
         "labels": LABELS,
         "recipe": "int8",
-        "signatures": [full_signature(standin.LONG).to_dict()],
+        "signatures": [classify_signature(standin.LONG).to_dict()],
     }
 
 

@@ -31,12 +31,13 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     /** The labels, in the order of the probabilities. */
     val labels: List<String> = metadata.getJSONArray("labels").let { list -> List(list.length()) { list.getString(it) } }
 
-    private val signatures = metadata.optJSONArray("signatures")
-        ?.let { list -> List(list.length()) { Signature(list.getJSONObject(it), labels.size) } }
-        ?: listOf(Signature(metadata.getJSONObject("encoder"), labels.size))
-    private val full = signatures.first { it.name == "classify" }
-    private val short = signatures.filter { it.kind == "classify" && it !== full }.sortedBy { it.maxWords }.toTypedArray()
-    private val embedder = signatures.find { it.kind == "embed" }
+    /** How many code points the model takes at once; a longer text is read in windows that end at words. */
+    val maxChars: Int = metadata.getJSONObject("encoder").getInt("max_chars")
+
+    private val input = IntArray(maxChars)
+    private val inputs = mapOf<String, Any>("codepoints" to arrayOf(input))
+    private val classify = Signature("classify", "probabilities", labels.size)
+    private val embed = metadata.getJSONArray("signatures").optJSONObject(1)?.let { Signature("embed", "text", it.getInt("dimension")) }
     private val decision = metadata.optJSONObject("decision") ?: JSONObject()
     private val threshold = decision.optDouble("threshold", 0.0)
     private val unknown = if (decision.isNull("unknown_label")) -1 else labels.indexOf(decision.getString("unknown_label"))
@@ -45,18 +46,15 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     private val characters = sorted(decision.optString("characters"))
     private val shares = decision.optJSONArray("shares")?.let { list -> DoubleArray(list.length(), list::getDouble) }
         ?: DoubleArray(labels.size) { 1.0 / labels.size }
-    private val windows = Windows(full.maxChars)
+    private val windows = Windows(maxChars)
     private val combined = Combined(labels.size, unknown, thresholds != null, shares)
     private var engine: Engine? = start(model)
-
-    /** How many code points the model takes at once; a longer text is read in windows that end at words. */
-    val maxChars: Int get() = full.maxChars
 
     /** How many code points of a text are read, of what a person sees of it; what lies behind them is not. */
     val readLimit: Int get() = windows.limit
 
     /** The length of the vectors from [embed]; 0 for a model exported without embeddings. */
-    val embeddingSize: Int = embedder?.result?.size ?: 0
+    val embeddingSize: Int = embed?.result?.size ?: 0
 
     /** Maps an uncompressed asset; Gradle leaves `.tflite` uncompressed. */
     @JvmOverloads
@@ -72,22 +70,12 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     @Synchronized fun probabilities(text: CharSequence, into: FloatArray = FloatArray(labels.size)): FloatArray {
         windows.read(text)
         windows.next()
-        val first = classifyWindow()
+        val first = run(classify)
         if (windows.isLast) return first.copyInto(into)
         combined.clear()
         combined.add(first, windows.counts(characters))
-        while (windows.next()) combined.add(classifyWindow(), windows.counts(characters))
+        while (windows.next()) combined.add(run(classify), windows.counts(characters))
         return combined.copyInto(into)
-    }
-
-    private fun classifyWindow(): FloatArray {
-        // Try the shortest graph first. It also returns the number of slots that the text needs: if too many, try the next.
-        for (signature in short) {
-            if (windows.count > signature.maxChars || windows.blanks >= signature.maxWords) continue // almost surely too many words
-            val probabilities = run(signature)
-            if (signature.slots[0] <= signature.maxWords) return probabilities
-        }
-        return run(full)
     }
 
     /** Returns the most probable label of a text and its probability; with [reject], the label of a text with none is null. */
@@ -124,12 +112,12 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     /** Returns the text as a vector of norm 1 (zeros for a text without words), for search and comparison by dot product. */
     @JvmOverloads
     @Synchronized fun embed(text: CharSequence, into: FloatArray = FloatArray(embeddingSize)): FloatArray {
-        if (embedder == null) throw RetvecError("WRONG_CALL", "This model has no embeddings. Export it with --embed.")
+        if (embed == null) throw RetvecError("WRONG_CALL", "This model has no embeddings. Export it with --embed.")
         windows.read(text)
         windows.next()
-        run(embedder).copyInto(into)
+        run(embed).copyInto(into)
         if (windows.isLast) return into
-        while (windows.next()) run(embedder).forEachIndexed { index, value -> into[index] += value }
+        while (windows.next()) run(embed).forEachIndexed { index, value -> into[index] += value }
         return into.scale()
     }
 
@@ -151,9 +139,9 @@ class TextClassifier internal constructor(model: ByteBuffer, start: (ByteBuffer)
     }
 
     private fun run(signature: Signature): FloatArray {
-        windows.copyInto(signature.input)
+        windows.copyInto(input)
         val opened = engine ?: throw RetvecError("CLOSED", "The classifier is closed.")
-        opened.run(signature.name, signature.inputs, signature.outputs)
+        opened.run(signature.name, inputs, signature.outputs)
         return signature.result
     }
 }
@@ -168,18 +156,10 @@ private fun sorted(text: String): IntArray {
     return IntArray(text.codePointCount(0, text.length)) { text.codePointAt(at).also { at += Character.charCount(it) } }.apply { sort() }
 }
 
-/** A signature of the model, with arrays for its input and outputs that every call reuses. */
-private class Signature(json: JSONObject, classes: Int) {
-    val name: String = json.optString("name", "classify")
-    val kind: String = json.optString("kind", "classify")
-    val maxChars = json.getInt("max_chars")
-    val maxWords = json.getInt("max_words")
-    val input = IntArray(maxChars)
-    val inputs = mapOf<String, Any>("codepoints" to arrayOf(input))
-    val result = FloatArray(if (kind == "embed") json.getInt("dimension") else classes)
-    val slots = IntArray(1)
-    val outputs = mapOf<String, Any>((if (kind == "embed") "text" else "probabilities") to arrayOf(result)) +
-        if (kind == "classify" && name != kind) mapOf("slots" to slots) else emptyMap()
+/** A signature of the model, with an array for its output that every call reuses. */
+private class Signature(val name: String, output: String, size: Int) {
+    val result = FloatArray(size)
+    val outputs = mapOf<String, Any>(output to arrayOf(result))
 }
 
 private class LiteRt(model: ByteBuffer) : Engine {
@@ -205,6 +185,9 @@ private fun readMetadata(model: ByteBuffer): JSONObject = try {
     expect(version == 3, "RVL_VERSION") { "The model follows contract version $version, this class 3. Use both from one release." }
     val labels = json.getJSONArray("labels").length()
     check(labels > 0 && json.getJSONObject("encoder").getInt("max_words") > 0)
+    val signatures = json.getJSONArray("signatures").let { list -> List(list.length(), list::getJSONObject) }
+    check(signatures.map { it.getString("name") } == listOf("classify", "embed").take(maxOf(signatures.size, 1)))
+    check(signatures.drop(1).all { it.getInt("dimension") > 0 })
     for (name in listOf("thresholds", "shares")) check(json.optJSONObject("decision")?.optJSONArray(name)?.let { it.length() == labels } != false)
     val digest = MessageDigest.getInstance("SHA-256").apply { update(file, 0, start) }.digest()
     val isSame = digest.joinToString("") { "%02x".format(it) } == json.getString("model_sha256")

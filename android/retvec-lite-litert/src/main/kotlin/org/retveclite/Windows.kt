@@ -23,10 +23,6 @@ internal class Windows(private val maxChars: Int) {
     var count = 0
         private set
 
-    /** The spaces in the window. */
-    var blanks = 0
-        private set
-
     /** Reads a text, condensed. */
     fun read(given: CharSequence) {
         at = 0
@@ -61,8 +57,6 @@ internal class Windows(private val maxChars: Int) {
         }
         isFirst = false
         count = if (end - at <= maxChars) end - at else windowLength(end - at)
-        blanks = 0
-        for (index in at until at + count) if (points[index] == ' '.code) blanks++
         return true
     }
 

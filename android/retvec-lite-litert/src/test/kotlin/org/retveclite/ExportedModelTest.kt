@@ -15,7 +15,7 @@ class ExportedModelTest {
 
     @Test
     fun modelIsSmallEnoughForAnyApp() {
-        assertTrue("${ModelFile.bytes.size} bytes", ModelFile.bytes.size <= 410_000)
+        assertTrue("${ModelFile.bytes.size} bytes", ModelFile.bytes.size <= 385_000)
     }
 
     @Test

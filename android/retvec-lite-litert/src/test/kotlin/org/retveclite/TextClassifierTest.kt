@@ -16,21 +16,12 @@ class TextClassifierTest {
     private val engine = FakeEngine()
     private val maxChars = ModelFile.json.getJSONObject("encoder").getInt("max_chars")
 
-    private fun signature(name: String, kind: String, chars: Int, words: Int) =
-        JSONObject().put("name", name).put("kind", kind).put("max_chars", chars).put("max_words", words).put("dimension", 3)
-
-    /** The model with signatures of 2 and 4 words beside the full one, unordered, and with embeddings. */
-    private fun withSignatures(engine: Engine): TextClassifier {
-        val signatures = JSONArray()
-            .put(signature("classify", "classify", maxChars, 64))
-            .put(signature("embed", "embed", maxChars, 64))
-            .put(signature("classify_4", "classify", 20, 4))
-            .put(signature("classify_2", "classify", 10, 2))
-        return TextClassifier(ModelFile.with(ModelFile.json { put("signatures", signatures) }.toString())) { engine }
+    private fun having(engine: Engine, vararg signatures: String): TextClassifier {
+        val json = ModelFile.json { put("signatures", ModelFile.signatures(*signatures)) }
+        return TextClassifier(ModelFile.with(json.toString())) { engine }
     }
 
-    private fun single(engine: Engine) =
-        TextClassifier(ModelFile.with(ModelFile.json { remove("signatures") }.toString())) { engine }
+    private fun single(engine: Engine) = having(engine, "classify")
 
     @Test
     fun codePointsMatchPython() {
@@ -77,31 +68,11 @@ class TextClassifierTest {
     }
 
     @Test
-    fun aFileThatListsNoSignaturesHasOnlyClassify() {
-        single(engine).probabilities("hi")
-        assertEquals(listOf("classify"), engine.runs)
+    fun aTextOfAnyLengthIsClassified() {
+        val classifier = having(engine, "classify", "embed")
+        for (text in listOf("", "hi", "more words and more characters ".repeat(3))) classifier.probabilities(text)
+        assertEquals(List(3) { "classify" }, engine.runs)
         assertEquals(maxChars, engine.input.size)
-    }
-
-    @Test
-    fun theShortestSignatureThatHoldsTheTextRuns() {
-        fun runs(text: String, slots: Int) = FakeEngine(slots).also { withSignatures(it).probabilities(text) }.runs
-
-        assertEquals(listOf("classify_2"), runs("ten chars.", slots = 2))
-        assertEquals(listOf("classify_2", "classify_4"), runs("\u4E00\u4E8C\u4E09", slots = 3))
-        assertEquals(listOf("classify_2", "classify_4", "classify"), runs("\u4E00\u4E8C\u4E09\u56DB\u4E94", slots = 5))
-        assertEquals("spaces show that there are more words", listOf("classify_4"), runs("a b c", slots = 3))
-        assertEquals(listOf("classify"), runs("aa bb cc dd ee", slots = 5))
-        assertEquals(listOf("classify_4"), runs("more than 10 chars", slots = 4))
-        assertEquals(listOf("classify"), runs("more characters than either takes", slots = 1))
-        val long = "word ".repeat(maxChars / 5) + "two words"
-        assertEquals("each window takes the shortest", listOf("classify", "classify"), runs(long, slots = 1))
-        assertEquals("emoji count once", listOf("classify_2"), runs("\uD83D\uDE00\uD83D\uDE03".repeat(5), slots = 1))
-    }
-
-    @Test
-    fun theAnswerComesFromTheLastSignatureThatRan() {
-        assertEquals(3f, withSignatures(FakeEngine(slots = 5)).probabilities("\u4E00\u4E8C\u4E09\u56DB\u4E94").first())
     }
 
     @Test
@@ -120,7 +91,7 @@ class TextClassifierTest {
         val text = "word ".repeat(maxChars / 5) + "Where is my parcel?"
         fun answer(shares: List<Double>?, characters: String): Double {
             val decision = ModelFile.json.getJSONObject("decision").put("unknown_label", JSONObject.NULL).put("characters", characters)
-            val json = ModelFile.json { remove("signatures").also { put("decision", decision.put("shares", shares?.let(::JSONArray))) } }
+            val json = ModelFile.json { put("decision", decision.put("shares", shares?.let(::JSONArray))) }
             return TextClassifier(ModelFile.with(json.toString())) { FakeEngine() }.use { it.probabilities(text).last().toDouble() }
         }
         val count = ModelFile.json.getJSONArray("labels").length()
@@ -136,14 +107,14 @@ class TextClassifierTest {
 
     @Test
     fun theEmbeddingOfALongTextIsTheMeanOfItsWindows() {
-        val vector = withSignatures(engine).embed("word ".repeat(maxChars / 2))
+        val vector = having(engine, "classify", "embed").embed("word ".repeat(maxChars / 2))
         assertEquals(3, engine.runs.size)
         assertArrayEquals(FloatArray(3) { Math.sqrt(1 / 3.0).toFloat() }, vector, 1e-6f)
     }
 
     @Test
     fun embeddingsComeFromTheirOwnSignature() {
-        val classifier = withSignatures(engine)
+        val classifier = having(engine, "classify", "embed")
         assertEquals(3, classifier.embeddingSize)
         assertArrayEquals(floatArrayOf(1f, 1f, 1f), classifier.embed("hi"), 0f)
         assertEquals(listOf("embed"), engine.runs)
@@ -161,7 +132,6 @@ class TextClassifierTest {
     private fun deciding(vararg probabilities: Float, decision: JSONObject.() -> Unit): TextClassifier {
         val fields = JSONObject().put("threshold", 0.5).put("unknown_label", "none").put("characters", "Aa\uD835\uDD38")
         val json = ModelFile.json {
-            remove("signatures")
             put("labels", JSONArray(listOf("a", "none", "b")))
             put("decision", fields.apply(decision))
         }

@@ -70,9 +70,19 @@ class UnsupportedModelTest {
 
     @Test
     fun metadataWithAMissingKey() {
-        for (key in listOf("format", "contract_version", "model_sha256", "labels", "encoder")) {
+        for (key in listOf("format", "contract_version", "model_sha256", "labels", "encoder", "signatures")) {
             refused(ModelFile.with(ModelFile.json { remove(key) }.toString()), "no readable metadata")
         }
+    }
+
+    @Test
+    fun otherSignatures() {
+        for (names in listOf(listOf(), listOf("embed"), listOf("embed", "classify"), listOf("classify", "classify_16"), listOf("classify", "embed", "embed"))) {
+            val json = ModelFile.json { put("signatures", ModelFile.signatures(*names.toTypedArray())) }
+            refused(ModelFile.with(json.toString()), "no readable metadata")
+        }
+        val without = ModelFile.signatures("classify", "embed").apply { getJSONObject(1).remove("dimension") }
+        refused(ModelFile.with(ModelFile.json { put("signatures", without) }.toString()), "no readable metadata")
     }
 
     @Test
