@@ -42,7 +42,7 @@ class WindowsTest {
 
     @Test
     fun whatIsLeftOfATextIsCut() {
-        assertEquals(listOf("Hello again!", "Where is my parcel?"), windows("<p>Hello  again!!!!!!!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20))
+        assertEquals(listOf("Hello again!!!!", "!!!!!!!! Where", "is my parcel?"), windows("<p>Hello  again!!!!!!!!!!!!</p>" + " .".repeat(99) + " Where is my parcel?", 20))
     }
 
     @Test
