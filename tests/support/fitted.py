@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from tiny_data import QUICK, tiny_dataset
 
+from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.heads import HeadSpec, LinearHead
@@ -27,7 +28,7 @@ Told = dict[str, list[tuple[int, int]]]
 
 def asked(*data: Any, **options: Any) -> Request:
     """Return what `rl.train` asks for with some arguments; without data, some where only the options matter."""
-    given = TrainArguments(*(data or [tiny_dataset(3)]), **options)
+    given = checked(TrainArguments)(*(data or [tiny_dataset(3)]), **options)
     return read_request(given.data, given.labels, given)
 
 

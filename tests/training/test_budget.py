@@ -30,7 +30,7 @@ def data() -> TrainingData:
 def room(data: TrainingData, **options: Any) -> tuple[Budget, TrainingData, str]:
     """The first arguments of `choose_parts`, for the packaged embedding."""
     request = asked(**{"embedding": "default", **options})
-    return Budget.of(request, data), data, request.head
+    return Budget.of(request, data), data, request.options.head
 
 
 def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int]:

@@ -101,7 +101,9 @@ def test_a_classifier_knows_where_it_came_from(folder: Path) -> None:
     assert facts["data_hash"] == data_hash(Dataset(TEXTS, LABELS))
     assert facts["trained_on"] == today() and facts["training_texts"] == 12
     assert facts["versions"]["retvec-lite"] == __version__ and {"numpy", "python"} < set(facts["versions"])
-    assert facts["options"]["head"] == "linear" and facts["options"]["meanings"] == [] and facts["options"]["seed"] == 5
+    assert (
+        facts["options"]["head"] == "linear" and facts["options"]["meaning"] == "none" and facts["options"]["seed"] == 5
+    )
     card = (folder / "trained" / "README.md").read_text()
     assert facts["data_hash"] in card and facts["trained_on"] in card and "wake me" not in card
 
