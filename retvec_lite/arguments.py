@@ -88,8 +88,10 @@ def takes(options: type) -> Callable[[Function], Function]:
     """
 
     def extend(function: Function) -> Function:
-        *own, _ = inspect.signature(function).parameters.values()
-        function.__signature__ = inspect.Signature([*own, *inspect.signature(options).parameters.values()])  # type: ignore[attr-defined]
+        signature = inspect.signature(function)
+        *own, _ = signature.parameters.values()
+        taken = inspect.signature(options).parameters.values()
+        function.__signature__ = signature.replace(parameters=[*own, *taken])  # type: ignore[attr-defined]
         doc, told = function.__doc__ or "", described(options)
         function.__doc__ = re.sub(
             r"^( *)reading: .*", lambda line: _listed(told, line[1]), doc, count=1, flags=re.MULTILINE
@@ -110,7 +112,8 @@ def spread(
             return function(options(*args, **kwargs))
 
         signature, told = inspect.signature(options), described(options)
-        call.__signature__ = signature  # type: ignore[attr-defined]
+        returned = inspect.signature(function).return_annotation
+        call.__signature__ = signature.replace(return_annotation=returned)  # type: ignore[attr-defined]
         summary, rest = (function.__doc__ or "").split("\n\n    Raises:", 1)
         explained = _listed({name: told[name] for name in signature.parameters}, " " * 8)
         call.__doc__ = f"{summary}\n\n    Args:\n{explained}\n\n    Raises:{rest}"

@@ -275,6 +275,7 @@ def test_every_option_has_the_same_name_and_default_in_python(command: str) -> N
 def test_options_stand_once() -> None:
     parameters, told = inspect.signature(rl.train).parameters, described(rl.train)
     assert list(parameters) == list(told), "each is explained"
+    assert inspect.signature(rl.train).return_annotation is rl.TrainedClassifier
     assert get_args(parameters["head"].annotation) == ("auto", *HEADS)
     theirs, explained = inspect.signature(rl.read_dataset).parameters, described(rl.read_dataset)
     for name, kind in ReadingOptions.__annotations__.items():
