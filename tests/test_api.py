@@ -157,7 +157,7 @@ def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(
     ("arguments", "message"),
     [
         ({"data": TEXTS}, "Pass labels with the texts"),
-        ({"data": TEXTS, "labels": LABELS[:-1]}, "24 texts but 23 labels"),
+        ({"data": TEXTS, "labels": LABELS[:-1]}, "24 texts and 23 labels"),
         ({"data": [*TEXTS, ""], "labels": [*LABELS, "alarm"]}, "row 24: the column 'text' is empty"),
         ({"data": [*TEXTS, 7], "labels": [*LABELS, "alarm"]}, "row 24: 'text' must be a string, not 7"),
         ({"data": TEXTS, "labels": ["alarm"] * 24}, "at least 2 different labels"),

@@ -70,7 +70,9 @@ def test_many_texts_are_checked_by_n_grams_all_of_them(messy: Path, monkeypatch:
     monkeypatch.setattr(training, "fit_classifier", lambda *_, **__: pytest.fail("that costs a training"))
     data, found = rows_of(messy), rl.check(messy)
     assert "1 row skipped that holds" in found.warnings[0]
-    assert found.texts == 48 and {suspect.suggestion for suspect in found.suspects[:2]} == {"music"}
+    assert found.texts == 48 and [suspect.suggestion for suspect in found.suspects[:3]].count("music") == 2, (
+        "both wrong ones"
+    )
     assert all(data[suspect.row]["text"] == suspect.text for suspect in found.suspects)
 
 

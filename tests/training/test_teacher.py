@@ -151,7 +151,7 @@ class Wrong:
 
 
 def test_labels_that_make_it_worse_are_left_out() -> None:
-    classifier = train(unlabelled=inbox(200), teacher=Wrong())
+    classifier = train(unlabelled=inbox(2_000), teacher=Wrong())
     facts = classifier.model.training
     assert facts["unlabelled_texts"] == 0 and facts["taught"]["taught"] < facts["taught"]["alone"]
     assert classifier.learn(["sing a tune"], ["music"]).predict("wake alarm please", top=1)[0].label == "alarm"

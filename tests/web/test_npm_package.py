@@ -12,7 +12,7 @@ from retvec_lite.version import __version__
 
 ROOT = browser.ROOT
 GOLDEN = ROOT / "golden"
-TEXTS = 3 * 172
+TEXTS = 3 * 162
 """Texts of golden/ with `.retvec` files."""
 
 
