@@ -90,8 +90,7 @@ def takes(options: type) -> Callable[[Function], Function]:
     def extend(function: Function) -> Function:
         signature = inspect.signature(function)
         *own, _ = signature.parameters.values()
-        taken = inspect.signature(options).parameters.values()
-        function.__signature__ = signature.replace(parameters=[*own, *taken])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=[*own, *inspect.signature(options).parameters.values()])  # type: ignore[attr-defined]
         doc, told = function.__doc__ or "", described(options)
         function.__doc__ = re.sub(
             r"^( *)reading: .*", lambda line: _listed(told, line[1]), doc, count=1, flags=re.MULTILINE
@@ -112,8 +111,7 @@ def spread(
             return function(options(*args, **kwargs))
 
         signature, told = inspect.signature(options), described(options)
-        returned = inspect.signature(function).return_annotation
-        call.__signature__ = signature.replace(return_annotation=returned)  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(return_annotation=inspect.signature(function).return_annotation)  # type: ignore[attr-defined]
         summary, rest = (function.__doc__ or "").split("\n\n    Raises:", 1)
         explained = _listed({name: told[name] for name in signature.parameters}, " " * 8)
         call.__doc__ = f"{summary}\n\n    Args:\n{explained}\n\n    Raises:{rest}"

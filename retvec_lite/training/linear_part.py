@@ -39,7 +39,6 @@ _LONG: Final = 30
 """Words of a typical text from which texts are long."""
 
 _SAID: Final = (Origin.NAME, Origin.DESCRIPTION)
-_DESCRIBED: Final = (*_SAID, Origin.RELATED)
 
 DESCRIBED_WEIGHT: Final = 3.0
 """How much all names and descriptions of a label count together, with their copies, and how much its texts of related words do: shared with
@@ -231,7 +230,7 @@ class LinearPart:
         rows = self._telling(rows)
         features = copies[0][rows].joined([*(part[rows] for part in copies[1:]), *held_out])
         targets = np.concatenate([all_targets[rows]] * len(copies) + [data.held_out.truth] * len(held_out))
-        counted, is_described = targets, np.isin(data.origins[rows], _DESCRIBED)
+        counted, is_described = targets, np.isin(data.origins[rows], (*_SAID, Origin.RELATED))
         if is_described.any():  # what a label is called and means makes it no more common
             once = [all_targets[rows[~is_described]], np.unique(all_targets[rows[is_described]])]
             counted = np.concatenate(once * len(copies) + [data.held_out.truth] * len(held_out))

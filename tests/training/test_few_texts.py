@@ -142,7 +142,6 @@ SOONER = [
 
 @pytest.mark.parametrize("signs", [(":)", ":("), ("C", "C++", "C#"), ("½", "¼"), ("१", "२")], ids=" ".join)
 def test_one_sign_tells_texts_apart(signs: tuple[str, ...]) -> None:
-    """It is in every other text, and must outweigh all rare words."""
     rng = random.Random(1)
 
     def drawn(count: int) -> list[str]:
@@ -150,8 +149,7 @@ def test_one_sign_tells_texts_apart(signs: tuple[str, ...]) -> None:
             f"{rng.choice(SOONER)} {rng.choice(PLACES).format(signs[place % len(signs)])}" for place in range(count)
         ]
 
-    labels = [f"kind {place % len(signs)}" for place in range(80)]
-    found = rl.train(drawn(80), labels, keep="nothing")
+    found = rl.train(drawn(80), [f"kind {place % len(signs)}" for place in range(80)], keep="nothing")
     answers = [answer.label for (answer,) in found.predict(drawn(120), top=1, reject=False)]
     assert np.mean([answer == f"kind {place % len(signs)}" for place, answer in enumerate(answers)]) > 0.97
 
@@ -159,6 +157,5 @@ def test_one_sign_tells_texts_apart(signs: tuple[str, ...]) -> None:
 def test_texts_of_words_keep_the_usual_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     seen, plain = [], linear_part.fit_linear
     monkeypatch.setattr(linear_part, "fit_linear", lambda *a, **o: (seen.append(o["penalty"]), plain(*a, **o))[1])
-    training = tiny_dataset(6)
-    rl.train(training.texts, training.labels, keep="nothing")
+    rl.train(tiny_dataset(6), keep="nothing")
     assert FIRM in seen and seen[-1] == PENALTY
