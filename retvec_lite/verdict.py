@@ -265,7 +265,7 @@ def _worse(found: Facts) -> Iterator[str]:
     if ahead >= max(2 * found.facts.get("accuracy_error", 0.0), _GAIN):
         yield (
             f"train with other options, or none: a plain SVM is {_points(ahead)} ahead. If that does not help, what tells the labels apart is "
-            "read little, or not at all: single signs, case, accents, markup."
+            "read little, or not at all: case, accents, markup."
         )
 
 

@@ -76,9 +76,8 @@ def telling_names(texts: Floats, targets: Ints, names: Floats, of_labels: Ints) 
     ranks = rankdata(products(names, texts), axis=1)
     is_own = of_labels[:, None] == targets
     own, is_alone = is_own.sum(axis=1), ~is_own.any(axis=1)
-    below = (ranks * is_own).sum(axis=1) - own * (
-        own + 1
-    ) / 2  # pairs of a text of the label and a farther one of another, ties half
+    # Pairs of a text of the label and a farther one of another label; ties count half.
+    below = (ranks * is_own).sum(axis=1) - own * (own + 1) / 2
     found = is_alone | (below >= own * (len(targets) - own) / 2)
     kept: npt.NDArray[np.bool_] = (found & (np.count_nonzero(found) > 1)) | is_alone
     return kept

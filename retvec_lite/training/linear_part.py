@@ -155,9 +155,8 @@ class LinearPart:
         books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
         vectors, meaning, known = self._vectors, self._meaning, {}
-        for own, group in zip(
-            ids, texts, strict=True
-        ):  # the texts that are learned from may also be those that are tested on
+        # Cross-validated, the texts that are tested on are those that are learned from: read once.
+        for own, group in zip(ids, texts, strict=True):
             if id(own) not in known:
                 known[id(own)] = (
                     vectors(own) if vectors else None,
