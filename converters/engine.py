@@ -232,11 +232,6 @@ def _text_embeddings(engine: IsolatedEngine, part: Sample, oracle: Oracle) -> li
 
 def check_model(model: TrainedModel) -> None:
     """Raise RetvecLiteError for a classifier that the engine cannot compute."""
-    name = model.head.name
-    if name not in HEADS:
-        raise RetvecLiteError(
-            f"The engine does not compute the head {name}: export tflite, or train with {', '.join(kind for kind in HEADS if kind != NgramHead.name)}."
-        )
     for label in model.labels:
         if problem := problem_in_label(label):
             raise RetvecLiteError(f"The label {label!r} {problem}. Rename it.")

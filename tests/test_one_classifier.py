@@ -63,23 +63,6 @@ def test_options_and_copies_of_a_trained_one() -> None:
             rl.load(file, **option)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("head", ["rnn", "bert"])
-def test_where_no_engine_computes_the_head_the_reference_answers_and_says_so(head: str) -> None:
-    trained = rl.load(EXPORTED / head / "reference.safetensors")
-    with pytest.warns(UserWarning, match=f"does not compute the head {head}: .*NumPy reference answers"):
-        found = trained.probabilities(TEXTS)
-    exported = rl.load(EXPORTED / head / "classifier-int8.tflite")
-    np.testing.assert_allclose(found, exported.probabilities(TEXTS), atol=0.02)
-    assert trained.runtime == "numpy" and trained.metadata == {}
-    with pytest.raises(rl.RetvecLiteError, match="texts cannot be embedded"):
-        trained.embed("a")
-    with (
-        pytest.warns(UserWarning, match="reference answers"),
-        pytest.raises(rl.RetvecLiteError, match="cannot be isolated"),
-    ):
-        rl.load(EXPORTED / head / "reference.safetensors", isolated=True).predict("a")
-
-
 @needs_engine
 @pytest.mark.parametrize("name", ["pool", "several", "ngrams"])
 def test_where_the_engine_is_not_built_the_reference_answers_and_says_so(

@@ -1,10 +1,8 @@
 """The network as a Core ML graph: bits and mask -> embedding -> probabilities, for every head.
 
-Everything between `bits` and the softmax runs in the recipe's precision. An LSTM runs in float32, the only type of its operator
-before iOS 17.
+Everything between `bits` and the softmax runs in the recipe's precision.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,20 +17,17 @@ from retvec_lite.converters.tflite.quantize import pack_nibbles
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import (
     HEADS,
-    NORM_EPSILON,
     VECTOR,
-    BertHead,
     CnnHead,
     HeadSpec,
     LinearHead,
     PoolHead,
-    RnnHead,
 )
 
 Var = Any  # a value of a MIL program
 
 _FAR: Final = 1e4
-"""Pushes unused words out of a maximum or softmax: small enough for float16, far above any activation."""
+"""Pushes unused words out of a maximum: small enough for float16, far above any activation."""
 
 _NIBBLES: Final = np.arange(-8, 8)
 
@@ -86,11 +81,6 @@ class CoreMLNetwork:
             case CnnHead():
                 regions = _gelu(self._dense(mb.mul(x=self._word(present), y=used), "head/region"))
                 pooled = self._mean_and_max(*self._convolved(regions, used, head.blocks))
-            case RnnHead():
-                steps = mb.mul(x=self._dense(self._word(present), "head/projection"), y=used)
-                pooled = self._mean_and_max(self._lstm(steps, head), used)
-            case BertHead():
-                pooled = self._mean_and_max(self._bert(present, used, head), used)
             case _:
                 raise RetvecLiteError(f"There is no head {head.name!r} for Core ML. Choose from {', '.join(HEADS)}.")
         if f"{VECTOR}/kernel" in self._weights:
@@ -106,7 +96,7 @@ class CoreMLNetwork:
 
     def _dense(self, values: Var, name: str) -> Var:
         """Compute `values @ kernel + bias` over the last axis."""
-        weight, bias = self._kernel(f"{name}/kernel"), self._vector(f"{name}/bias")
+        weight, bias = self._kernel(f"{name}/kernel"), self._bias(f"{name}/bias")
         if weight.op.op_type == "mul":
             # `linear` takes only weights that one operator makes.
             return mb.add(x=mb.matmul(x=values, y=weight, transpose_y=True), y=bias, name=_called(name))
@@ -174,87 +164,23 @@ class CoreMLNetwork:
         used = mb.reshape(x=used, shape=[1, pairs, 1])
         return mb.mul(x=mb.reshape(x=highest, shape=[1, pairs, width]), y=used), used
 
-    def _lstm(self, values: Var, head: RnnHead) -> Var:
-        _, words, width = values.shape
-        steps = mb.reshape(x=values, shape=[words, 1, width])
-        if self._type is not np.float32:
-            steps = mb.cast(x=steps, dtype="fp32")
-        start = np.zeros((1, head.units), np.float32)
-        outputs, _, _ = mb.lstm(
-            x=steps,
-            initial_h=start,
-            initial_c=start,
-            weight_ih=self._gates("head/lstm/kernel"),
-            weight_hh=self._gates("head/lstm/recurrent_kernel"),
-            bias=self._gates("head/lstm/bias"),
-            output_sequence=True,
-            name="head_lstm",
-        )
-        return self._cast(mb.reshape(x=outputs, shape=[1, words, head.units]))
-
-    def _bert(self, values: Var, used: Var, head: BertHead) -> Var:
-        words = values.shape[1]
-        projected = self._dense(self._word(values), "head/projection")
-        hidden = mb.add(x=projected, y=self._vector("head/positions"))
-        unused = mb.reshape(x=self._unused(used), shape=[1, 1, words])
-        for layer in range(head.layers):
-            name = f"head/layer_{layer}"
-            hidden = mb.add(x=hidden, y=self._attention(self._normalize(hidden), unused, head, name))
-            inner = _gelu(self._dense(self._normalize(hidden), f"{name}/expand"))
-            hidden = mb.add(x=hidden, y=self._dense(inner, f"{name}/contract"))
-        gain, bias = self._vector("head/final_norm/gain"), self._vector("head/final_norm/bias")
-        return self._normalize(hidden, gamma=gain, beta=bias)
-
-    def _attention(self, values: Var, unused: Var, head: BertHead, name: str) -> Var:
-        words, size = values.shape[1], head.width // head.attention_heads
-        query, key, value = (
-            mb.transpose(
-                x=mb.reshape(x=self._dense(values, f"{name}/{part}"), shape=[words, head.attention_heads, size]),
-                perm=[1, 0, 2],
-            )
-            for part in ("query", "key", "value")
-        )
-        scores = mb.mul(x=mb.matmul(x=query, y=key, transpose_y=True), y=self._type(1 / math.sqrt(size)))
-        shares = mb.softmax(x=mb.add(x=scores, y=unused), axis=-1)
-        mixed = mb.transpose(x=mb.matmul(x=shares, y=value), perm=[1, 0, 2])
-        return self._dense(mb.reshape(x=mixed, shape=[1, words, head.width]), f"{name}/output")
-
-    def _normalize(self, values: Var, **gain_and_bias: Var) -> Var:
-        return mb.layer_norm(x=values, axes=[-1], epsilon=self._type(NORM_EPSILON), **gain_and_bias)
-
-    def _vector(self, name: str) -> Var:
-        """Return a bias, gain or table of positions in its own shape and the network's precision."""
+    def _bias(self, name: str) -> Var:
+        """Return a bias in the network's precision."""
         return mb.const(val=self._weights[name].astype(self._type), name=_called(name))
 
     def _kernel(self, name: str) -> Var:
-        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`) in the network's precision."""
-        return self._matrix(name, np.ascontiguousarray(self._weights[name].T), self._type)
-
-    def _gates(self, name: str) -> Var:
-        """Return an LSTM's kernel `[4 * units, inputs]` or bias in float32.
-
-        Our gates lie along the last axis in the order input, forget, cell, output; Core ML wants input, forget, output, cell.
-        """
-        entry, forget, cell, output = np.split(self._weights[name], 4, axis=-1)
-        turned = np.ascontiguousarray(np.concatenate([entry, forget, output, cell], axis=-1).T)
-        if turned.ndim == 1:
-            return mb.const(val=turned, name=_called(name))
-        return self._matrix(name, turned, np.float32)
-
-    def _matrix(self, name: str, values: Floats, kind: type[np.floating[Any]]) -> Var:
-        """Return a matrix, stored as the recipe says, that the program reads as `kind`."""
+        """Return a kernel `[outputs, inputs]` (transposed, compared with `HeadSpec.shapes`), stored as the recipe says, in the network's precision."""
+        values, kind = np.ascontiguousarray(self._weights[name].T), self._type
         if self._bits == 32:
             return mb.const(val=values.astype(kind), name=_called(name))
-        # One operator must make what an LSTM reads, and none makes a grid of 4 bits.
-        bits = 8 if kind is not self._type else self._bits
-        found = compressed(values, bits)
+        found = compressed(values, self._bits)
         if isinstance(found, Palette):
-            return from_palette(found.indices, found.levels.astype(kind), bits, _called(name))
-        if bits == 8:
+            return from_palette(found.indices, found.levels.astype(kind), self._bits, _called(name))
+        if self._bits == 8:
             return from_grid(found.integers, found.scales.astype(kind), 0, _called(name))
         # There are only palettes for whole matrices: one holds the integers, and a product applies the scales.
         indices = (found.integers + _NIBBLES[-1] + 1).astype(np.uint8)
-        integers = from_palette(indices, _NIBBLES.astype(kind), bits, f"{_called(name)}_integers")
+        integers = from_palette(indices, _NIBBLES.astype(kind), self._bits, f"{_called(name)}_integers")
         return mb.mul(x=integers, y=found.scales.astype(kind), name=_called(name))
 
 

@@ -1,7 +1,7 @@
 """Run a saved Core ML package in NumPy, op by op, with every declared type and shape checked.
 
 This evaluator is our own because nothing on Linux runs Core ML. coremltools' value inference is made for graphs under
-construction: it knows no LSTM, and reads saved files and their weights with the code that wrote them (the tests use it as a
+construction: it reads saved files and their weights with the code that wrote them (the tests use it as a
 second opinion). The evaluator knows the file format and the meaning of the ops, and nothing of the code that builds our graphs.
 What it does not know is an error, never skipped.
 """

@@ -167,12 +167,6 @@ def _as_it_is(op: Callable[..., Any], arguments: Arguments) -> Any:
     return op(**_plain(arguments))
 
 
-def _lstm(op: Callable[..., Any], arguments: Arguments) -> Any:
-    """Let the texts stand behind the steps; the state has their axis from the first step on."""
-    outputs, state, cell = op(**{**arguments, "x": np.moveaxis(arguments["x"].values, 1, 0)})
-    return np.moveaxis(outputs, 0, 1), state, cell
-
-
 _OPERANDS: Final = (
     "add", "sub", "mul", "real_div", "maximum", "minimum", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
     "logical_and", "logical_or", "logical_xor", "select", "matmul",
@@ -183,11 +177,9 @@ _OF_X: Final[Mapping[str, Way]] = {
     "cumsum": _along("axis", 0),
     "reduce_sum": _along("axes", None),
     "reduce_max": _along("axes", None),
-    "layer_norm": _along("axes", None),
     "slice_by_index": _slice,
     "reshape": _reshape,
     "transpose": _transpose,
-    "lstm": _lstm,
 }
 """MIL name -> how it is computed for many texts where only `x` differs between them."""
 

@@ -217,50 +217,6 @@ def _matmul(*, x: Array, y: Array, transpose_x: Any = False, transpose_y: Any = 
     return np.asarray(_wide(x) @ _wide(right)).astype(x.dtype)
 
 
-def _layer_norm(
-    *, x: Array, axes: Array | None = None, gamma: Array | None = None, beta: Array | None = None, epsilon: Any = 1e-5
-) -> Array:
-    _require_float(x)
-    chosen, values = _axes(axes, x.ndim), x.astype(np.float32)
-    centred = values - values.mean(axis=chosen, keepdims=True)
-    found = centred / np.sqrt((centred**2).mean(axis=chosen, keepdims=True) + np.float32(epsilon))
-    shape = [size if axis in chosen else 1 for axis, size in enumerate(x.shape)]
-    if gamma is not None:
-        found = found * _wide(gamma).reshape(shape)
-    if beta is not None:
-        found = found + _wide(beta).reshape(shape)
-    return np.asarray(found).astype(x.dtype)
-
-
-def _lstm(
-    *,
-    x: Array,
-    initial_h: Array,
-    initial_c: Array,
-    weight_ih: Array,
-    weight_hh: Array,
-    bias: Array,
-    direction: str = "forward",
-    output_sequence: Any = False,
-    recurrent_activation: str = "sigmoid",
-    cell_activation: str = "tanh",
-    activation: str = "tanh",
-) -> tuple[Array, Array, Array]:
-    """Return all outputs `[steps, batch, units]`, the last state and the last cell; gates: input, forget, output, cell."""
-    kind = (direction, recurrent_activation, cell_activation, activation)
-    if kind != ("forward", "sigmoid", "tanh", "tanh") or not output_sequence:
-        raise RetvecLiteError(f"The evaluator does not support an LSTM of the kind {', '.join(kind)}.")
-    _require_same_type(x, initial_h, initial_c, weight_ih, weight_hh, bias)
-    state, cell, recurrent = _wide(initial_h), _wide(initial_c), _wide(weight_hh).T
-    outputs = []
-    for entry in _wide(x) @ _wide(weight_ih).T + _wide(bias):
-        let_in, forget, let_out, candidate = np.split(entry + state @ recurrent, 4, axis=-1)
-        cell = _sigmoid(forget) * cell + _sigmoid(let_in) * np.tanh(candidate)
-        state = _sigmoid(let_out) * np.tanh(cell)
-        outputs.append(state)
-    return np.stack(outputs).astype(x.dtype), state.astype(x.dtype), cell.astype(x.dtype)
-
-
 def _affine_dequantize(*, quantized_data: Array, zero_point: Array, scale: Array, axis: Any) -> Array:
     place, rank = _axis(axis, quantized_data.ndim), quantized_data.ndim
     size = quantized_data.shape[place]
@@ -331,8 +287,6 @@ OPS: Final[Mapping[str, Op]] = {
     "concat": _concat,
     "linear": _linear,
     "matmul": _matmul,
-    "layer_norm": _layer_norm,
-    "lstm": _lstm,
     "constexpr_affine_dequantize": _affine_dequantize,
     "constexpr_lut_to_dense": _lut_to_dense,
     "classify": _classify,

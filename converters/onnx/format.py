@@ -17,7 +17,6 @@ from retvec_lite.converters.tflite import format as tflite_format
 from retvec_lite.converters.tflite import read_model
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import RnnHead
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import LABELS_NAME, METADATA_NAME, SIGNATURES_KEY, classify_signature
 from retvec_lite.runtime.onnx_file import RUNTIME, is_installed
@@ -37,7 +36,7 @@ class ONNX(Format):
     runtimes: ClassVar[Mapping[str, str]] = {RUNTIME: f"{RUNTIME} is not installed"}
 
     def offers(self, classifier: TrainedModel, recipes: Sequence[Recipe]) -> bool:
-        return bool(recipes) and is_installed() and not isinstance(classifier.head, RnnHead)
+        return bool(recipes) and is_installed()
 
     def check(self, recipes: Sequence[Recipe]) -> None:
         for package in ("onnx", RUNTIME):
@@ -60,8 +59,6 @@ class ONNX(Format):
     def make(self, model: TrainedModel, recipes: Sequence[Recipe], embed: bool = False) -> Iterator[Draft]:
         from retvec_lite.converters.onnx.graph import GraphWriter
 
-        if isinstance(model.head, RnnHead):
-            raise RetvecLiteError(f"ONNX files do not compute the head {model.head.name}: export tflite.")
         graph = tflite_format.convert(model, False)
         for recipe in recipes:
             writer = GraphWriter(read_model(quantize(graph, recipe.name)), stage_names(model))

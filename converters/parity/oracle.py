@@ -214,14 +214,14 @@ class _EightBitKernel(np.ndarray[Any, np.dtype[Any]]):
 
 
 def _eight_bit(weights: Mapping[str, Floats], sign: int, bit: int | None = None) -> dict[str, Floats]:
-    """Return weights whose dense kernels round. An LSTM's hybrid kernel rounds in other ways, which matters far less.
+    """Return weights whose dense kernels round.
 
     Ties are rounded up (`sign` 1), down (-1) or by the sums themselves (0); inputs whose place has the binary digit `bit` set, the
     other way.
     """
     found = dict(weights)
     for name in weights:
-        if name.endswith("/kernel") and name != "head/lstm/kernel":
+        if name.endswith("/kernel"):
             kernel = weights[name].view(_EightBitKernel)
             other = np.zeros(len(kernel), np.int64) if bit is None else np.arange(len(kernel)) >> bit & 1
             kernel.nudge = np.asarray(_NUDGE * sign * (1 - 2 * other), np.float32)
@@ -254,13 +254,10 @@ EXACT: Final = 32
 """Bits of a value that is not rounded."""
 
 SMALLEST: Final = 2.0**-14
-"""Smaller numbers have fewer digits in half precision: its steps stay 2**-24 below it. Training leaves such weights where nothing
-depends on them, for example in the bias of attention keys."""
+"""Smaller numbers have fewer digits in half precision: its steps stay 2**-24 below it."""
 
-_GATES: Final = 4
 _MOST_PARTS: Final = 8
-"""A constant may hold this many weights (the gates of an LSTM, the projections of attention, in both directions), and a weight may be
-kept as this many constants."""
+"""A constant may hold this many weights, and a weight may be kept as this many constants."""
 
 
 @dataclass(frozen=True)
@@ -288,8 +285,8 @@ def magnitude(weights: Floats) -> float:
 def match_constants(found: Sequence[Constant], reference: Mapping[str, Floats]) -> dict[str, Match]:
     """Return what a file computes with in the place of every reference weight.
 
-    A weight may be transposed, have other axes of one, be part of a larger constant, or be stored gate by gate (LSTM) or row by row (a
-    depthwise kernel becomes three vectors). A weight that is all zeros may have been left out, which computes the same.
+    A weight may be transposed, have other axes of one, be part of a larger constant, or be stored row by row (a depthwise kernel
+    becomes three vectors). A weight that is all zeros may have been left out, which computes the same.
 
     Raises:
         RetvecLiteError: names every weight for which the file holds nothing that is close enough.
@@ -303,23 +300,19 @@ def match_constants(found: Sequence[Constant], reference: Mapping[str, Floats]) 
 
 def _match(name: str, weights: Floats, found: Sequence[Constant]) -> Match | None:
     whole = _nearest(weights, found)
-    if whole is None and "/lstm/" in name:
-        # Core ML has the gates in another order.
-        whole = _joined(np.split(weights, _GATES, axis=-1), found, -1, weights.shape)
     if whole is None and weights.ndim == 2 and len(weights) <= _MOST_PARTS:
-        whole = _joined(list(weights), found, 0, weights.shape)
+        whole = _joined(weights, found)
     if whole is None and not weights.any():
         whole = Match(weights.copy(), EXACT)
     return whole
 
 
-def _joined(parts: Sequence[Floats], found: Sequence[Constant], axis: int, shape: tuple[int, ...]) -> Match | None:
-    """Return the matches of all parts as one, in `shape`; None when one is missing."""
-    matches = [match for match in (_nearest(part, found) for part in parts) if match is not None]
-    if len(matches) < len(parts):
+def _joined(rows: Floats, found: Sequence[Constant]) -> Match | None:
+    """Return the matches of all rows as one; None when one is missing."""
+    matches = [match for match in (_nearest(row, found) for row in rows) if match is not None]
+    if len(matches) < len(rows):
         return None
-    values = np.concatenate([match.values for match in matches], axis=axis).reshape(shape)
-    return Match(values, min(match.bits for match in matches))
+    return Match(np.stack([match.values for match in matches]), min(match.bits for match in matches))
 
 
 def _nearest(weights: Floats, found: Sequence[Constant]) -> Match | None:

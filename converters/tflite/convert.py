@@ -2,13 +2,6 @@
 
 The functions of all signatures go through one SavedModel. The result is then edited: graphs in order, stages named, and nothing
 left that differs from run to run.
-
-The file's LSTM is one UNIDIRECTIONAL_SEQUENCE_LSTM. The converter replaces a function that carries certain attributes by that
-fused operator and drops its body (TensorFlow, `prepare_composite_functions_tf.cc`: attribute `tf.api_implements` starting with
-`lstm_`; arguments inputs, h, c, kernel, recurrent kernel, bias; five results, of which only the second, the sequence, may be
-used). The operator keeps its state in variable tensors, which TFLite carries over from one call to the next, so a text would be
-read with the memory of the previous one. Nothing in the file can reset them, so the graph does: one extra step in front of the
-sequence, marked by one extra input that is zero everywhere else, closes the input gate and the forget gate.
 """
 
 import tempfile
@@ -18,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
-from numpy.typing import NDArray
 
 from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.parity.examiner import stage_names
@@ -41,9 +33,6 @@ EMBED_OUTPUTS: Final = ("words", "embeddings", "text")
 
 _FROM_BITS: Final = frozenset({PROBABILITIES, "embeddings", "text"})
 """Outputs of the network; all others belong to the encoder."""
-
-_CLOSED: Final = 100.0
-"""sigmoid(-100) is 3.7e-44. Large enough to zero the gate."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ def entries(classifier: TrainedModel, embeds: bool) -> list[Entry]:
         return {name: getattr(found, name) for name in (*stages, *outputs)}
 
     def classified(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        return only(classify(codepoints, classifier, weights, fused_lstm), [PROBABILITIES])
+        return only(classify(codepoints, classifier, weights), [PROBABILITIES])
 
     def embedded(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
         return only(embed(codepoints, classifier, weights), EMBED_OUTPUTS)
@@ -109,7 +98,6 @@ def to_tflite(entries: Sequence[Entry]) -> bytes:
     for name, function in signatures.items():
         setattr(module, name, function)
     with tempfile.TemporaryDirectory() as folder:
-        # Through a SavedModel: in a bare concrete function the converter inlines the call that becomes the fused LSTM.
         tf.saved_model.save(module, folder, signatures=signatures)
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(signatures))
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
@@ -185,63 +173,3 @@ def _route_through(model: Any, graph: Any, stage: int) -> None:
             ordered.remove(operator)
             for reader in ordered:
                 reader.inputs = np.where(reader.inputs == operator.outputs[0], stage, reader.inputs)
-
-
-def _steps(
-    inputs: tf.Tensor, h: tf.Tensor, c: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Compute a plain LSTM (Keras gate order input, forget, cell, output): what TensorFlow itself runs."""
-    steps = inputs.shape[1]
-    projected = tf.matmul(inputs, kernel) + bias
-
-    def step(
-        t: tf.Tensor, h: tf.Tensor, c: tf.Tensor, out: tf.TensorArray
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.TensorArray]:
-        i, f, g, o = tf.split(projected[:, t] + tf.matmul(h, recurrent), 4, axis=1)
-        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-        h = tf.sigmoid(o) * tf.tanh(c)
-        return t + 1, h, c, out.write(t, h)
-
-    out = tf.TensorArray(tf.float32, size=steps, element_shape=h.shape)
-    _, h, c, out = tf.while_loop(lambda t, *_: t < steps, step, (0, h, c, out))
-    return h, tf.transpose(out.stack(), [1, 0, 2]), h, c, tf.constant(0.0)
-
-
-_fusable = tf.function(
-    _steps,
-    autograph=False,
-    experimental_attributes={"api_implements": "lstm_retvec_lite", "time_major": False, "go_backwards": False},
-)
-
-
-def fused_lstm(
-    inputs: tf.Tensor, kernel: NDArray[np.float32], recurrent: NDArray[np.float32], bias: NDArray[np.float32]
-) -> tf.Tensor:
-    """Return all outputs of an LSTM that starts from zeros at every call, as one fused TFLite operator.
-
-    Args:
-        inputs: float32 [1, steps, features], static shape.
-        kernel: float32 [features, 4 * units], gates in Keras order: input, forget, cell, output.
-        recurrent: float32 [units, 4 * units].
-        bias: float32 [4 * units].
-
-    Returns:
-        float32 [1, steps, units].
-    """
-    batch, steps, _ = inputs.shape
-    units = recurrent.shape[0]
-    # The extra kernel row is no larger than the largest weight of its column: it never widens an int8 or int4 scale, and lies on
-    # the same grid. What closes the gates is the size of the extra input, which is float32 in every recipe.
-    largest = np.abs(kernel).max(axis=0)
-    largest = np.maximum(largest, np.float32(1e-3) * largest.max())
-    row = np.where(np.arange(4 * units) < 2 * units, -largest, np.float32(0)).astype(np.float32)
-    against = np.abs(recurrent).sum(axis=0) + np.abs(bias)
-    signal = np.zeros((batch, steps + 1, 1), np.float32)
-    signal[:, 0] = (_CLOSED + against.max()) / largest[: 2 * units].min()
-
-    extended = tf.concat([tf.pad(inputs, [[0, 0], [1, 0], [0, 0]]), tf.constant(signal)], axis=2)
-    zeros = tf.zeros((batch, units))
-    outputs = _fusable(
-        extended, zeros, zeros, tf.constant(np.vstack([kernel, row])), tf.constant(recurrent), tf.constant(bias)
-    )[1]
-    return outputs[:, 1:]

@@ -22,12 +22,11 @@ from retvec_lite.converters.parity.examiner import (
     place,
     stage_names,
 )
-from retvec_lite.converters.parity.oracle import Constant, Match, Oracle, Sample
+from retvec_lite.converters.parity.oracle import Match, Oracle, Sample
 from retvec_lite.converters.parity.tables import match_tables
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import find_signature, promote_outputs, read_model
 from retvec_lite.converters.tflite.graph import (
-    BITS,
     check_operators,
     constants,
     dtype_of,
@@ -221,31 +220,7 @@ def match_weights(
 ) -> dict[str, Match]:
     """Return what a signature of a .tflite computes with in the place of every reference weight, see `match_tables`."""
     graph = model.subgraphs[find_signature(model, signature).subgraphIndex]
-    found = [*_lstm_matrices(model, graph), *constants(model, graph)]
-    return match_tables(found, list(_gathered(model, graph)), reference, plain_letters)
-
-
-def _lstm_matrices(model: Any, graph: Any) -> list[Constant]:
-    """Return kernel, recurrent kernel and bias of fused LSTMs in Keras form: gates side by side, input, forget, cell, output.
-
-    Inputs 1 to 4 of the operator are the gates' kernels `[units, inputs]`, 5 to 8 the recurrent ones, 12 to 15 the biases.
-    The kernel is also returned without its last row, the state reset of `fused_lstm`.
-    """
-    named = [(operator_name(model, operator), operator) for operator in graph.operators]
-    sources = {int(op.outputs[0]): int(op.inputs[0]) for name, op in named if name == "DEQUANTIZE"}
-    found = []
-    for kind, operator in named:
-        if kind != "UNIDIRECTIONAL_SEQUENCE_LSTM" or len(operator.inputs) < 16:
-            continue
-        indices = [sources.get(index, index) for index in operator.inputs.tolist()]
-        for name, places in (("kernel", range(1, 5)), ("recurrent_kernel", range(5, 9)), ("bias", range(12, 16))):
-            gates = [graph.tensors[indices[place]] for place in places]
-            joined = np.concatenate([values_of(model, gate).T for gate in gates], axis=-1)
-            bits = BITS.get(dtype_of(gates[0]), 0)
-            found.append(Constant(name, joined, bits))
-            if name == "kernel":
-                found.append(Constant(name, joined[:-1], bits))
-    return found
+    return match_tables(constants(model, graph), list(_gathered(model, graph)), reference, plain_letters)
 
 
 def _gathered(model: Any, graph: Any) -> Iterator[npt.NDArray[Any]]:

@@ -28,7 +28,7 @@ ALLOWED: Final[Mapping[str, int]] = {
     "NOT_EQUAL": 3, "PACK": 4, "PAD": 4, "PADV2": 4, "REDUCE_ANY": 1, "REDUCE_MAX": 3, "REDUCE_MIN": 3, "RELU": 3,
     "RESHAPE": 1, "REVERSE_V2": 3, "RSQRT": 2, "SCATTER_ND": 1, "SELECT": 4, "SELECT_V2": 2, "SLICE": 6, "SOFTMAX": 3,
     "SPLIT": 4, "SQRT": 1, "SQUARE": 1, "SQUARED_DIFFERENCE": 2, "SQUEEZE": 2, "STRIDED_SLICE": 8, "SUB": 5, "SUM": 2,
-    "TANH": 3, "TILE": 3, "TRANSPOSE": 6, "UNIDIRECTIONAL_SEQUENCE_LSTM": 4, "UNPACK": 4, "ZEROS_LIKE": 1,
+    "TANH": 3, "TILE": 3, "TRANSPOSE": 6, "UNPACK": 4, "ZEROS_LIKE": 1,
 }
 # fmt: on
 """The allow-list: builtin operators of exported graphs -> newest version that tflite-runtime 2.14.0 computes correctly.

@@ -24,7 +24,6 @@ _WEIGHTS: Final[Mapping[str, tuple[range, int]]] = {
     "FULLY_CONNECTED": (range(1, 2), 0),
     "CONV_2D": (range(1, 2), 0),
     "DEPTHWISE_CONV_2D": (range(1, 2), 3),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": (range(1, 9), 0),
 }
 """Operator -> which inputs are matrices, and which of their axes is that of the outputs (one scale for each)."""
 

@@ -13,7 +13,6 @@ from retvec_lite.cli.options import add_options
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import refuse_existing
 from retvec_lite.loading import load
-from retvec_lite.model.heads import RnnHead
 from retvec_lite.suggesting import suggest
 from retvec_lite.terminal import counted, one_line
 from retvec_lite.trained import TrainedClassifier
@@ -60,8 +59,7 @@ def run_train(args: argparse.Namespace) -> int:
         refuse_existing(plot, args.force)
         if args.ngram_kb == 0:
             raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
-    if args.head != RnnHead.name:
-        run_small_operations_side_by_side()
+    run_small_operations_side_by_side()
     data = None if not files else files[0] if len(files) == 1 else list(map(Path, files))
     classifier = _learned(start_from, data, options) if start_from else train(data=data, progress=True, **options)
     if classifier.lesson:

@@ -39,7 +39,7 @@ _BESIDE: Final = ("ngrams/projection", PROJECTION)
 """Matrices beside the network."""
 
 _MARKS: Final = (
-    *(f"head/{part}" for part in ("word/kernel", "region/kernel", "lstm/kernel", "positions", "vector/kernel")),
+    *(f"head/{part}" for part in ("word/kernel", "region/kernel", "vector/kernel")),
     *("ngrams/table", "meaning/rows"),
 )
 """Weights that tell which parts a graph has."""
@@ -150,4 +150,4 @@ def _in_package(name: str, shape: tuple[int, ...]) -> int:
 
 def _is_matrix(name: str, shape: tuple[int, ...]) -> bool:
     """Return whether a weight is stored with a scale for each output."""
-    return len(shape) > 1 and name not in (*_INTEGERS, "head/positions")
+    return len(shape) > 1 and name not in _INTEGERS

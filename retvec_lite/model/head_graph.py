@@ -3,20 +3,18 @@
 `reference_network` computes the same in NumPy, and says where the formulas come from.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import tensorflow as tf
 
-from retvec_lite.model.heads import NORM_EPSILON, VECTOR, BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import VECTOR, CnnHead, HeadSpec, LinearHead, PoolHead
 
 Tensors = Mapping[str, tf.Tensor]
 Dropout = Callable[[tf.Tensor], tf.Tensor]
-Lstm = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
 _FAR: Final = 1e4
-"""Keeps unused words out of a maximum or softmax. Fits into float16 and is far above any activation."""
+"""Keeps unused words out of a maximum. Fits into float16 and is far above any activation."""
 
 
 def head_logits(
@@ -24,7 +22,6 @@ def head_logits(
     mask: tf.Tensor,
     head: HeadSpec,
     weights: Tensors,
-    lstm: Lstm,
     dropout: Dropout = lambda values: values,
 ) -> tf.Tensor:
     """Compute the logits of a batch of texts.
@@ -34,8 +31,6 @@ def head_logits(
         mask: float32 `[batch, words]`, 1 where a slot is in use.
         head: the head and its sizes.
         weights: tensors or variables, named as in `HeadSpec.shapes`.
-        lstm: computes the output of every step from `(inputs, kernel, recurrent_kernel, bias)`, for `rnn`. Training scans;
-            export uses a layer that the converter turns into one fused op.
         dropout: applied to the input of the head and to the pooled text; by default none, as in an exported graph.
 
     Returns:
@@ -44,7 +39,7 @@ def head_logits(
     # Without layers of its own, `text_logits` masks the vectors themselves.
     vectors = embeddings if isinstance(head, LinearHead) else embeddings * mask[:, :, None]
     features = word_features(dropout(vectors), head, weights)
-    return text_logits(features, mask, head, weights, lstm, dropout)
+    return text_logits(features, mask, head, weights, dropout)
 
 
 def word_features(vectors: tf.Tensor, head: HeadSpec, weights: Tensors) -> tf.Tensor:
@@ -56,8 +51,6 @@ def word_features(vectors: tf.Tensor, head: HeadSpec, weights: Tensors) -> tf.Te
             return gelu(dense(_word(vectors, weights), weights, "head/region"))
         case PoolHead():
             return _word(vectors, weights)
-        case RnnHead() | BertHead():
-            return dense(_word(vectors, weights), weights, "head/projection")
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
 
@@ -67,14 +60,13 @@ def text_logits(
     mask: tf.Tensor,
     head: HeadSpec,
     weights: Tensors,
-    lstm: Lstm,
     dropout: Dropout = lambda values: values,
 ) -> tf.Tensor:
     """Compute the logits of texts from the `word_features` of their words; the other arguments as for `head_logits`."""
-    return dense(dropout(text_features(features, mask, head, weights, lstm)), weights, "head/logits")
+    return dense(dropout(text_features(features, mask, head, weights)), weights, "head/logits")
 
 
-def text_features(features: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights: Tensors, lstm: Lstm) -> tf.Tensor:
+def text_features(features: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights: Tensors) -> tf.Tensor:
     """Compute what the last layer of a head reads, float32 `[batch, width]`; arguments as for `text_logits`."""
     used = mask[:, :, None]
     match head:
@@ -84,15 +76,6 @@ def text_features(features: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights:
             hidden = features
         case PoolHead() | CnnHead():
             hidden, used = _convolved(features * used, used, head.blocks, weights)
-        case RnnHead():
-            hidden = lstm(
-                features * used,
-                weights["head/lstm/kernel"],
-                weights["head/lstm/recurrent_kernel"],
-                weights["head/lstm/bias"],
-            )
-        case BertHead():
-            hidden = _bert(features, mask, head, weights)
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
     pooled = _mean_and_max(hidden, used)
@@ -164,56 +147,6 @@ def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     highest = tf.reduce_max(tf.reshape(far, [-1, pairs, 2, width]), axis=2)
     used = tf.reduce_max(tf.reshape(tf.pad(used, odd), [-1, pairs, 2, 1]), axis=2)
     return highest * used, used
-
-
-def scan_lstm(inputs: tf.Tensor, kernel: tf.Tensor, recurrent_kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    """Compute LSTM outputs `[batch, words, units]` by a loop over the words. Gates: input, forget, cell, output."""
-    units = recurrent_kernel.shape[0]
-    gates = tf.transpose(tf.matmul(inputs, kernel) + bias, [1, 0, 2])
-    zeros = tf.zeros_like(gates[0, :, :units])
-
-    def step(state: tuple[tf.Tensor, tf.Tensor], gate: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        output, cell = state
-        entry, forget, candidate, leave = tf.split(gate + tf.matmul(output, recurrent_kernel), 4, axis=-1)
-        cell = tf.sigmoid(forget) * cell + tf.sigmoid(entry) * tf.tanh(candidate)
-        return tf.sigmoid(leave) * tf.tanh(cell), cell
-
-    outputs, _ = tf.scan(step, gates, initializer=(zeros, zeros))
-    return tf.transpose(outputs, [1, 0, 2])
-
-
-def _bert(values: tf.Tensor, mask: tf.Tensor, head: BertHead, weights: Tensors) -> tf.Tensor:
-    words = _words(values)
-    hidden = values + weights["head/positions"][:words]
-    unused = ((mask - 1.0) * _FAR)[:, None, None, :]
-    for layer in range(head.layers):
-        name = f"head/layer_{layer}"
-        normed = _normalize(hidden)
-        hidden += _attention(normed, unused, head, weights, name)
-        inner = gelu(dense(_normalize(hidden), weights, f"{name}/expand"))
-        hidden += dense(inner, weights, f"{name}/contract")
-    return _normalize(hidden) * weights["head/final_norm/gain"] + weights["head/final_norm/bias"]
-
-
-def _attention(values: tf.Tensor, unused: tf.Tensor, head: BertHead, weights: Tensors, name: str) -> tf.Tensor:
-    """Apply scaled dot-product attention (Vaswani et al. 2017, section 3.2); `unused` is -1e4 at unused words, else 0."""
-    words, size = _words(values), head.width // head.attention_heads
-    query, key, value = (
-        tf.transpose(
-            tf.reshape(dense(values, weights, f"{name}/{part}"), [-1, words, head.attention_heads, size]), [0, 2, 1, 3]
-        )
-        for part in ("query", "key", "value")
-    )
-    scores = tf.matmul(query, key, transpose_b=True) * (1.0 / math.sqrt(size)) + unused
-    mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), value), [0, 2, 1, 3])
-    return dense(tf.reshape(mixed, [-1, words, head.width]), weights, f"{name}/output")
-
-
-def _normalize(values: tf.Tensor) -> tf.Tensor:
-    """Apply layer normalization over the width, without gain and bias."""
-    mean = tf.reduce_mean(values, axis=-1, keepdims=True)
-    variance = tf.reduce_mean(tf.math.squared_difference(values, mean), axis=-1, keepdims=True)
-    return (values - mean) * tf.math.rsqrt(variance + NORM_EPSILON)
 
 
 def dense(values: tf.Tensor, weights: Tensors, name: str) -> tf.Tensor:

@@ -1,8 +1,8 @@
 """The classifier heads, from word vectors to logits: names, sizes, weight shapes and starting values. NumPy only.
 
-`head_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. There are the three families of the paper
-(RETVec, arXiv:2302.09207, evaluation: RNN, CNN, BERT-Mini), scaled down to a phone; `pool`, the fastest network; `linear`; and
-`ngrams`, no network at all.
+`head_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. `cnn` sees word order; `pool` is the fastest network,
+`linear` a single layer, and `ngrams` no network at all. An LSTM and a Transformer, the paper's other families (RETVec, arXiv:2302.09207,
+evaluation), were behind `cnn` (docs/results.md).
 With an int8 embedding of 218 kB, an exported file with any of them stays below 1 MB.
 """
 
@@ -23,12 +23,8 @@ Shapes = dict[str, tuple[int, ...]]
 VECTOR: Final = "head/vector"
 """The layer that makes the vector of a text, in classifiers whose head has one."""
 
-NORM_EPSILON: Final = 1e-5
-"""Added to the variance in layer normalization."""
-
-
 _MOST_SIZE: Final = 65_536
-_MOST: Final[Mapping[str, int]] = {"blocks": 16, "layers": 16}
+_MOST: Final[Mapping[str, int]] = {"blocks": 16}
 """The largest size of a head, so that a description cannot ask for more weights than memory holds; numbers of layers by name. The
 engine has room for as many blocks."""
 
@@ -130,72 +126,13 @@ class CnnHead(HeadSpec):
 
 
 @dataclasses.dataclass(frozen=True)
-class RnnHead(HeadSpec):
-    """A dense layer per word, a projection, one LSTM (Hochreiter and Schmidhuber 1997), then mean and max over the words."""
-
-    name: ClassVar[str] = "rnn"
-    hidden: int = 512
-    projection: int = 128
-    units: int = 128
-
-    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """See `HeadSpec.shapes`. Gates in the order input, forget, cell, output."""
-        return {
-            **_word_and_projection(inputs, self.hidden, self.projection),
-            "head/lstm/kernel": (self.projection, 4 * self.units),
-            "head/lstm/recurrent_kernel": (self.units, 4 * self.units),
-            "head/lstm/bias": (4 * self.units,),
-            **_dense("head/logits", 2 * self.units, classes),
-        }
-
-
-@dataclasses.dataclass(frozen=True)
-class BertHead(HeadSpec):
-    """A dense layer per word, a small pre-norm Transformer encoder (Vaswani et al. 2017), then mean and max over the words.
-
-    The norms inside the layers have no gain and bias: the converter would fold them into the next kernel and so move it
-    off its quantization grid. The dense layer after each norm can express both.
-    """
-
-    name: ClassVar[str] = "bert"
-    hidden: int = 256
-    width: int = 128
-    layers: int = 2
-    attention_heads: int = 4
-    feed_forward: int = 512
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.width % self.attention_heads:
-            raise RetvecLiteError(
-                f"The width of the head {self.name} must be a multiple of its {self.attention_heads} attention heads, "
-                f"not {self.width}."
-            )
-
-    def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """See `HeadSpec.shapes`."""
-        shapes = _word_and_projection(inputs, self.hidden, self.width)
-        shapes["head/positions"] = (max_words, self.width)
-        for layer in range(self.layers):
-            name = f"head/layer_{layer}"
-            for part in ("query", "key", "value", "output"):
-                shapes |= _dense(f"{name}/{part}", self.width, self.width)
-            shapes |= _dense(f"{name}/expand", self.width, self.feed_forward)
-            shapes |= _dense(f"{name}/contract", self.feed_forward, self.width)
-        shapes |= {"head/final_norm/gain": (self.width,), "head/final_norm/bias": (self.width,)}
-        return shapes | _dense("head/logits", 2 * self.width, classes)
-
-
-@dataclasses.dataclass(frozen=True)
 class NgramHead(HeadSpec):
     """Nothing: the file reads n-grams alone, no words. For many labels and many texts (makers/language)."""
 
     name: ClassVar[str] = "ngrams"
 
 
-HEADS: Final[Mapping[str, type[HeadSpec]]] = {
-    head.name: head for head in (LinearHead, PoolHead, CnnHead, RnnHead, BertHead)
-}
+HEADS: Final[Mapping[str, type[HeadSpec]]] = {head.name: head for head in (LinearHead, PoolHead, CnnHead)}
 """The heads that `train` fits."""
 
 _KNOWN: Final[Mapping[str, type[HeadSpec]]] = {**HEADS, NgramHead.name: NgramHead}
@@ -239,32 +176,13 @@ def _blocks(count: int, width: int) -> Shapes:
     return shapes
 
 
-def _word_and_projection(inputs: int, hidden: int, outputs: int) -> Shapes:
-    """Return the shapes of the layers that read each word by itself, for the heads that then combine words.
-
-    A word embedding reflects spelling. Meaning is not a linear function of it: with a projection alone, `rnn` loses four
-    points (docs/benchmarks.md).
-    """
-    return {**_dense("head/word", inputs, hidden), **_dense("head/projection", hidden, outputs)}
-
-
 def initial(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     """Return the starting values of a weight; its name tells its kind.
 
-    Kernels are Glorot uniform (Glorot and Bengio 2010, formula 16), depthwise kernels uniform within 1 / sqrt(width),
-    biases zero, gains one, and positions normal with a standard deviation of 0.02, as in BERT.
+    Kernels are Glorot uniform (Glorot and Bengio 2010, formula 16), depthwise kernels uniform within 1 / sqrt(width), and biases zero.
     """
-    if name == "head/lstm/bias":
-        # The forget gate starts open (Jozefowicz et al. 2015), or the LSTM would forget early words before it learns.
-        bias = np.zeros(shape, np.float32)
-        bias[shape[0] // 4 : shape[0] // 2] = 1.0
-        return bias
     if name.endswith("/bias"):
         return np.zeros(shape, np.float32)
-    if name.endswith("/gain"):
-        return np.ones(shape, np.float32)
-    if name == "head/positions":
-        return rng.normal(0.0, 0.02, shape).astype(np.float32)
     limit = math.sqrt(6.0 / (shape[0] + shape[1])) if not name.endswith("/depthwise") else math.sqrt(1.0 / shape[0])
     return rng.uniform(-limit, limit, shape).astype(np.float32)
 

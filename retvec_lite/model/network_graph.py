@@ -10,12 +10,10 @@ import tensorflow as tf
 from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
 from retvec_lite.model.head_graph import (
-    Lstm,
     Tensors,
     dense,
     gelu,
     head_logits,
-    scan_lstm,
     text_features,
     word_features,
 )
@@ -66,14 +64,13 @@ class Embedded(NamedTuple):
     meaning: tf.Tensor | None = None
 
 
-def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, lstm: Lstm) -> Stages:
+def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors) -> Stages:
     """Classify a batch of texts.
 
     Args:
         codepoints: int32 `[batch, max_chars]`.
         classifier: the parameters of the contract and the head.
         weights: all weights as tensors, variables or arrays.
-        lstm: see `head_logits`.
     """
     text = sanitize(codepoints, classifier.encoder)
     if isinstance(classifier.head, NgramHead):
@@ -82,7 +79,7 @@ def classify(codepoints: tf.Tensor, classifier: TrainedModel, weights: Tensors, 
     words = cut_words(text, classifier.encoder)
     bits = word_bits(words)
     embedding = embed_bits(bits, weights)
-    logits = head_logits(embedding, _mask(words), classifier.head, weights, lstm)
+    logits = head_logits(embedding, _mask(words), classifier.head, weights)
     linear, meaning = _linear_logits(text, classifier, weights)
     logits = logits if linear is None else logits + linear
     return Stages(words, bits, embedding, _shares(logits, classifier), meaning)
@@ -133,7 +130,7 @@ def _read(embeddings: tf.Tensor, mask: tf.Tensor, head: HeadSpec, weights: Tenso
     if f"{VECTOR}/kernel" not in weights:
         # Sum and mean have the same direction, and the length is set to 1 anyway.
         return tf.reduce_sum(embeddings, axis=1)
-    return text_features(word_features(embeddings, head, weights), mask, head, weights, scan_lstm)
+    return text_features(word_features(embeddings, head, weights), mask, head, weights)
 
 
 def _scaled(vectors: tf.Tensor) -> tf.Tensor:

@@ -12,15 +12,12 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, codepoint_ro
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
 from retvec_lite.model.heads import (
-    NORM_EPSILON,
     VECTOR,
-    BertHead,
     CnnHead,
     HeadSpec,
     LinearHead,
     NgramHead,
     PoolHead,
-    RnnHead,
 )
 from retvec_lite.ngrams import NgramConfig, ngram_logits
 
@@ -152,10 +149,6 @@ def _text_features(embeddings: Floats, mask: Mask, head: HeadSpec, weights: Weig
         case CnnHead():
             regions = gelu(dense(_word(present, weights) * mask[:, None], weights, "head/region"))
             hidden, mask = _convolved(regions, mask, head.blocks, weights)
-        case RnnHead():
-            hidden = _lstm(dense(_word(present, weights), weights, "head/projection") * mask[:, None], head, weights)
-        case BertHead():
-            hidden = _bert(present, mask, head, weights)
         case _:
             raise TypeError(f"Unknown head: {head!r}.")
     pooled = _mean_and_max(hidden, mask)
@@ -212,61 +205,6 @@ def _halve(values: Floats, mask: Mask) -> tuple[Floats, Mask]:
     used = np.pad(mask, (0, odd)).reshape(-1, 2).any(axis=1)
     highest = values.reshape(len(used), 2, -1).max(axis=1)
     return np.where(used[:, None], highest, 0.0).astype(np.float32), used
-
-
-def _lstm(values: Floats, head: RnnHead, weights: Weights) -> Floats:
-    kernel, recurrent = weights["head/lstm/kernel"], weights["head/lstm/recurrent_kernel"]
-    state = np.zeros(head.units, np.float64)
-    cell = np.zeros(head.units, np.float64)
-    outputs = []
-    for row in values.astype(np.float64):
-        gates = row @ kernel + state @ recurrent + weights["head/lstm/bias"]
-        entry, forget, candidate, output = np.split(gates, 4)
-        cell = _sigmoid(forget) * cell + _sigmoid(entry) * np.tanh(candidate)
-        state = _sigmoid(output) * np.tanh(cell)
-        outputs.append(state)
-    sequence: Floats = np.stack(outputs).astype(np.float32)
-    return sequence
-
-
-def _sigmoid(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    result: npt.NDArray[np.float64] = 0.5 * (1.0 + np.tanh(0.5 * values))
-    return result
-
-
-def _bert(values: Floats, mask: Mask, head: BertHead, weights: Weights) -> Floats:
-    hidden = dense(_word(values, weights), weights, "head/projection") + weights["head/positions"][: len(values)]
-    for layer in range(head.layers):
-        name = f"head/layer_{layer}"
-        hidden = hidden + _attention(_normalize(hidden), mask, head, weights, name)
-        inner = gelu(dense(_normalize(hidden), weights, f"{name}/expand"))
-        hidden = hidden + dense(inner, weights, f"{name}/contract")
-    normed = _normalize(hidden) * weights["head/final_norm/gain"] + weights["head/final_norm/bias"]
-    return normed.astype(np.float32)
-
-
-def _attention(values: Floats, mask: Mask, head: BertHead, weights: Weights, name: str) -> Floats:
-    """Apply scaled dot-product attention over the words in use (Vaswani et al. 2017, section 3.2)."""
-    size = head.width // head.attention_heads
-    query, key, value = (
-        dense(values, weights, f"{name}/{part}").reshape(len(values), head.attention_heads, size)
-        for part in ("query", "key", "value")
-    )
-    scores = np.einsum("qhd,khd->hqk", query, key) / np.sqrt(np.float32(size))
-    if mask.any():
-        scores = np.where(mask[None, None, :], scores, -np.inf)
-    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares = scores / scores.sum(axis=-1, keepdims=True)
-    mixed = np.einsum("hqk,khd->qhd", shares, value).reshape(len(values), head.width).astype(np.float32)
-    return dense(mixed, weights, f"{name}/output")
-
-
-def _normalize(values: Floats) -> Floats:
-    """Apply layer normalization over the width (Ba et al. 2016, https://arxiv.org/abs/1607.06450), without gain and bias."""
-    centred = values - values.mean(axis=-1, keepdims=True, dtype=np.float64)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + NORM_EPSILON)
-    normed: Floats = (centred / deviation).astype(np.float32)
-    return normed
 
 
 class Reference:

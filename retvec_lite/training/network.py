@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import FOUR_BITS, fake_quantize, snap
-from retvec_lite.model.head_graph import Dropout, scan_lstm, text_logits, word_features
-from retvec_lite.model.heads import HeadSpec, RnnHead
+from retvec_lite.model.head_graph import Dropout, text_logits, word_features
+from retvec_lite.model.heads import HeadSpec
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.plan import FitSettings
 
@@ -20,15 +20,10 @@ _WINDOW: Final = 16
 
 
 class WordBatch(NamedTuple):
-    """Rows of the data set and their word ids, int32 `[batch, words]` with `words` one of `lengths(max_words)`."""
+    """Rows of the data set and their word ids, int32 `[batch, words]` up to the longest text's last word."""
 
     rows: npt.NDArray[np.int64]
     ids: Ints
-
-
-def lengths(max_words: int) -> tuple[int, ...]:
-    """Return the lengths that batches are cut to: few, because XLA compiles a step for each."""
-    return tuple(sorted({max(1, round(max_words * share)) for share in (0.25, 0.5, 0.75, 1.0)}))
 
 
 def epoch(ids: Ints, batch_size: int, rng: np.random.Generator) -> Iterator[WordBatch]:
@@ -48,17 +43,15 @@ def epoch(ids: Ints, batch_size: int, rng: np.random.Generator) -> Iterator[Word
         batches += np.split(group[skipped : skipped + count * batch_size], count) if count else []
     for index in rng.permutation(len(batches)):
         rows = batches[index]
-        yield WordBatch(rows, _cut(ids[rows], int(used[rows].max())))
+        yield WordBatch(rows, _fitting(ids[rows]))
 
 
 def in_order(ids: Ints, batch_size: int) -> Iterator[WordBatch]:
-    """Yield every text once, sorted by length, for prediction; the last batch is filled up with repeated rows."""
-    used = used_words(ids)
-    order = np.argsort(used, kind="stable")
+    """Yield every text once, sorted by length, for prediction."""
+    order = np.argsort(used_words(ids), kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        rows = np.concatenate([rows, np.repeat(rows[-1:], batch_size - len(rows))])
-        yield WordBatch(rows, _cut(ids[rows], int(used[rows].max())))
+        yield WordBatch(rows, _fitting(ids[rows]))
 
 
 def used_words(ids: Ints) -> npt.NDArray[np.int64]:
@@ -73,8 +66,9 @@ def distinct_words(ids: Ints) -> tuple[Ints, Ints]:
     return distinct, places[:-1].reshape(ids.shape).astype(np.int32)
 
 
-def _cut(ids: Ints, needed: int) -> Ints:
-    return ids[:, : next(length for length in lengths(ids.shape[1]) if length >= needed)]
+def _fitting(ids: Ints) -> Ints:
+    """Return the slots that the longest text uses."""
+    return ids[:, : max(1, int(used_words(ids).max()))]
 
 
 RateSchedule = Callable[[int], float]
@@ -86,8 +80,6 @@ _TEXTS_A_PART: Final = 32
 """Texts of a part of a batch: fewer are not worth the ops, and more parts than cores cost little. Parts do not depend on the cores,
 because sums in another order round differently."""
 
-_WORDS_STEP: Final = 512
-"""Distinct words of a batch are padded to a multiple of this, so that XLA compiles few shapes."""
 _MEAN_DECAY: Final = 0.9
 _SQUARE_DECAY: Final = 0.999
 _ADAM_EPSILON: Final = 1e-7
@@ -101,8 +93,7 @@ class TrainableNetwork:
 
     TensorFlow runs the step op by op, and one graph serves every length: XLA would compile for four seconds for each length and gain
     nothing, because its matrix products are no faster and its other loops use one core. Such a graph computes in parts, of words and
-    then of texts, which run side by side: single ops are too small to share among cores. An LSTM is many small ops on the same
-    numbers; XLA fuses them and is worth its compilation.
+    then of texts, which run side by side: single ops are too small to share among cores.
 
     Args:
         head: which head.
@@ -139,20 +130,17 @@ class TrainableNetwork:
         self._means = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
         self._squares = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
         self._class_weights = tf.Variable(class_weights)
-        self._compiled = isinstance(head, RnnHead)
-        step, predict = None, None
-        if not self._compiled:
-            # Open sizes: one graph for batches of every length.
-            table = tf.TensorSpec([None, vectors.shape[1]], vectors.dtype)
-            predict = [table, tf.TensorSpec([None, None], tf.int32)]
-            seed, number = tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)
-            weights_of = tf.TensorSpec([None], tf.float32)
-            step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), weights_of, seed, number]
-        self._step = tf.function(self._train_step, input_signature=step, jit_compile=self._compiled, autograph=False)
-        self._predict = tf.function(self._logits, input_signature=predict, jit_compile=self._compiled, autograph=False)
+        # Open sizes: one graph for batches of every length.
+        table = tf.TensorSpec([None, vectors.shape[1]], vectors.dtype)
+        predict = [table, tf.TensorSpec([None, None], tf.int32)]
+        seed, number = tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.float32)
+        weights_of = tf.TensorSpec([None], tf.float32)
+        step = [*predict, tf.TensorSpec([None] * scheme.rank, tf.int32), weights_of, seed, number]
+        self._step = tf.function(self._train_step, input_signature=step, autograph=False)
+        self._predict = tf.function(self._logits, input_signature=predict, autograph=False)
 
     def reset(self, weights: Mapping[str, Floats], class_weights: Floats, schedule: RateSchedule) -> None:
-        """Start over as a new network of the same shapes would, but without tracing or compiling again."""
+        """Start over as a new network of the same shapes would, but without tracing again."""
         if weights.keys() != self._variables.keys():
             raise ValueError("A network can only be reset to weights of the same names.")
         self.load(weights)
@@ -167,18 +155,15 @@ class TrainableNetwork:
         `count` numbers the steps from 0; `weights` `[batch]` say how much each text counts.
         """
         weights = np.ones(len(batch.rows), np.float32) if weights is None else weights
-        table, local = self._local(self._fitting(batch.ids))
+        table, local = self._local(batch.ids)
         seed = np.array([count, self._settings.seed % 2**20 * 1000], np.int32)  # dropout differs from step to step
         return float(self._step(table, local, targets, weights, seed, np.float32(self._schedule(count))))
 
     def logits(self, ids: Ints, classes: int, batch_size: int) -> Floats:
         """Return the logits, float32 `[texts, classes]`, in the order of `ids`."""
         found = np.zeros((len(ids), classes), np.float32)
-        for start, batch in zip(range(0, len(ids), batch_size), in_order(ids, batch_size), strict=True):
-            # XLA wants full batches; otherwise, the rows that only fill one up would be wasted time.
-            size = batch_size if self._compiled else len(ids) - start
-            table, local = self._local(self._fitting(batch.ids[:size]))
-            found[batch.rows[:size]] = self._predict(table, local).numpy()
+        for batch in in_order(ids, batch_size):
+            found[batch.rows] = self._predict(*self._local(batch.ids)).numpy()
         return found
 
     def weights(self) -> dict[str, Floats]:
@@ -191,18 +176,10 @@ class TrainableNetwork:
         for name, value in weights.items():
             self._variables[name].assign(value)
 
-    def _fitting(self, ids: Ints) -> Ints:
-        """Return the slots that the longest text uses, or all where each length would be compiled."""
-        return ids if self._compiled else ids[:, : max(1, int(used_words(ids).max()))]
-
     def _local(self, ids: Ints) -> tuple[npt.NDArray[Any], Ints]:
         """Return the rows of the word table that a batch needs, and its ids into them."""
         distinct, local = distinct_words(ids)
-        # Each number of rows would be compiled.
-        rows = -(-len(distinct) // _WORDS_STEP) * _WORDS_STEP if self._compiled else len(distinct)
-        table = np.zeros((rows, self._words.shape[1]), self._words.dtype)
-        table[: len(distinct)] = self._words[distinct]
-        return table, local
+        return self._words[distinct], local
 
     def _vectors(self, table: tf.Tensor, weights: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """Return word vectors, float32 `[rows, dimension]`, of the rows of `_local`."""
@@ -223,15 +200,13 @@ class TrainableNetwork:
 
         def answer(texts: tf.Tensor) -> tf.Tensor:
             mask = tf.cast(tf.not_equal(texts, 0), tf.float32)
-            return text_logits(tf.gather(features, texts), mask, self._head, weights, scan_lstm, dropout)
+            return text_logits(tf.gather(features, texts), mask, self._head, weights, dropout)
 
         features = self._in_parts(read, table)
         return self._in_parts(answer, ids)
 
     def _in_parts(self, function: Callable[[tf.Tensor], tf.Tensor], rows: tf.Tensor) -> tf.Tensor:
-        """Return what a function makes of rows, each by itself: part by part unless XLA fuses everything."""
-        if self._compiled:
-            return function(rows)
+        """Return what a function makes of rows, each by itself, part by part."""
         parts = max(1, self._settings.batch_size // _TEXTS_A_PART)
         ends = [tf.shape(rows)[0] * part // parts for part in range(parts + 1)]
         return tf.concat([function(rows[start:end]) for start, end in itertools.pairwise(ends)], axis=0)
@@ -284,4 +259,4 @@ class TrainableNetwork:
 
 def is_matrix(name: str) -> bool:
     """Return whether the quantized recipes store a weight in 4 or 8 bits, one scale per output."""
-    return name.endswith(("/kernel", "/recurrent_kernel"))
+    return name.endswith("/kernel")

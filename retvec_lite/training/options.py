@@ -37,7 +37,7 @@ class TrainOptions(Reading):
         teacher: who labels them (default: the encoder of the extra `teacher` where it is installed, else the classifier itself): itself; an
             encoder in a folder, or on a hub (hf://user/model), with model.onnx and tokenizer.json; in Python also an object with `encode` or
             `embed`, several of them, or a classifier with `predict_proba` and `classes_`.
-        head: linear (fitted in seconds), pool (small and fast), cnn, rnn or bert (these see word order) (default: chosen by the data).
+        head: linear (fitted in seconds), pool (small and fast) or cnn (sees word order) (default: chosen by the data).
         embedding: word embedding: a file, or raw for bits alone (default: the built-in one).
         ngram_kb: kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none).
         meaning: what words mean: a file of `python -m makers.meaning`, or none (default: the built-in one if a fifth of the texts are
@@ -59,7 +59,7 @@ class TrainOptions(Reading):
     validation: float | ValidationData | Literal["auto"] = AUTO
     unlabelled: Any = None
     teacher: Literal["auto", "itself"] | Any = AUTO
-    head: Literal["auto", "linear", "pool", "cnn", "rnn", "bert"] = "auto"
+    head: Literal["auto", "linear", "pool", "cnn"] = "auto"
     embedding: Literal["default", "raw"] | Named | Embedding = "default"
     ngram_kb: int | None = None
     meaning: Literal["auto", "none"] | Named | MeaningFile = AUTO

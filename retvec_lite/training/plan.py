@@ -10,7 +10,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
-from retvec_lite.model.heads import BertHead, HeadSpec, LinearHead, RnnHead
+from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
@@ -28,7 +28,6 @@ _FEWEST_SLOW_STEPS: Final = 1_200
 """Steps at least of what learns slowly, see `recommended`."""
 _FEWEST_COPIES: Final = 2_000
 """Copies of few texts that the linear part learns from together: more of each where there are few, but no more than are made."""
-_SLOW_HEADS: Final = (RnnHead.name, BertHead.name)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,18 +113,17 @@ def recommended(
 
     Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
 
-    Networks beside n-grams need few steps at a high learning rate. Two kinds get more, because fewer were not measured: with deep
-    heads, and with several labels a text.
+    Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
     many, fewest = texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
-    if multi_label or head in _SLOW_HEADS:
+    if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
-            "learning_rate": 4e-3 if multi_label else 1.5e-3,
-            "epochs": (16 if many else 30) * (1 + multi_label),
+            "learning_rate": 4e-3,
+            "epochs": 2 * (16 if many else 30),
             "patience": 6 if many else 10,
             "batch_size": 64,
         }

@@ -263,13 +263,12 @@ THREADS = "TF_NUM_INTRAOP_THREADS"
     ("options", "chosen", "expected"),
     [
         ([], None, "1"),
-        (["--head", "bert"], None, "1"),
-        (["--head", "rnn"], None, None),
+        (["--head", "cnn"], None, "1"),
         ([], "3", "3"),
     ],
 )
-def test_an_operation_gets_one_thread_unless_xla_joins_operations_or_the_user_chose(
-    options: list[str], chosen: str | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
+def test_an_operation_gets_one_thread_unless_the_user_chose(
+    options: list[str], chosen: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Set first, so that what was there before is put back.
     monkeypatch.setenv(THREADS, chosen or "")

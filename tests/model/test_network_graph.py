@@ -12,10 +12,8 @@ from modeling_cases import SMALL_HEADS, random_classifier
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.converters.tflite.convert import fused_lstm
 from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
-from retvec_lite.model.head_graph import scan_lstm
 from retvec_lite.model.heads import HeadSpec
 from retvec_lite.model.network_graph import Stages, classify, embed, embed_bits
 from retvec_lite.model.weight_files import TrainedModel
@@ -72,10 +70,10 @@ def test_every_stage_is_the_oracle_s(head: HeadSpec, kind: str) -> None:
     length = classifier.encoder.max_chars
     rows = np.stack([contract.codepoints(text, length) for text in TEXTS])
     rows = np.concatenate([rows, random_code_points(np.random.default_rng(9), 8, length)])
-    together = classify(tf.constant(rows), classifier, classifier.weights, scan_lstm)
+    together = classify(tf.constant(rows), classifier, classifier.weights)
     assert_stages(rows, classifier, together)
     for place in (0, 3, 9):
-        alone = classify(tf.constant(rows[place : place + 1]), classifier, classifier.weights, fused_lstm)
+        alone = classify(tf.constant(rows[place : place + 1]), classifier, classifier.weights)
         assert_stages(rows[place : place + 1], classifier, alone)
 
 
@@ -83,7 +81,7 @@ def test_every_stage_is_the_oracle_s(head: HeadSpec, kind: str) -> None:
 @settings(max_examples=15)
 def test_hostile_input_gives_probabilities(values: list[int]) -> None:
     classifier = random_classifier(SMALL_HEADS[0], config=EncoderConfig(max_chars=8, max_words=2))
-    found = classify(tf.constant([values]), classifier, classifier.weights, scan_lstm).probabilities.numpy()
+    found = classify(tf.constant([values]), classifier, classifier.weights).probabilities.numpy()
     assert np.isfinite(found).all() and found.sum() == pytest.approx(1.0, abs=1e-6)
 
 
@@ -91,7 +89,7 @@ def test_hostile_input_gives_probabilities(values: list[int]) -> None:
 def test_the_compiled_graph_is_the_same(head: HeadSpec) -> None:
     classifier = random_classifier(head)
     graph = tf.function(
-        lambda rows: classify(rows, classifier, classifier.weights, scan_lstm),
+        lambda rows: classify(rows, classifier, classifier.weights),
         input_signature=[tf.TensorSpec([None, classifier.encoder.max_chars], tf.int32)],
         autograph=False,
     )

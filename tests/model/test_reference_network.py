@@ -10,7 +10,7 @@ import pytest
 from modeling_cases import SMALL_HEADS, random_classifier, random_head
 
 from retvec_lite.contract import codepoints, words
-from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import CnnHead, HeadSpec, LinearHead, PoolHead
 from retvec_lite.model.reference_network import Reference, head_logits, probabilities, sentence_vector
 
 PHI = NormalDist().cdf
@@ -98,72 +98,6 @@ def test_an_odd_number_of_words_is_halved_with_the_last_alone() -> None:
     first, second, third = (gelu(gelu(value)) for value in (-3.0, -1.0, -2.0))
     low, high = sorted((max(first, second), third))
     np.testing.assert_allclose(logits, [(low + high) / 2, high], rtol=1e-6)
-
-
-def test_rnn_is_an_lstm_with_the_gates_in_their_order() -> None:
-    head = RnnHead(hidden=1, projection=1, units=1)
-    weights = ones(head, 1, 2)
-    weights["head/lstm/kernel"] = np.array([[1.0, 0.5, -1.0, 2.0]], np.float32)
-    weights["head/lstm/recurrent_kernel"] = np.array([[0.25, -0.5, 1.5, 1.0]], np.float32)
-    weights["head/lstm/bias"] = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
-    logits = head_logits(np.array([[1.0], [-2.0]], np.float32), np.ones(2, bool), head, weights)
-    state = cell = 0.0
-    outputs = []
-    for value in (gelu(1.0), gelu(-2.0)):  # what the layer of ones before the projection makes of them
-        entry = sigmoid(value + 0.25 * state + 0.1)
-        forget = sigmoid(0.5 * value - 0.5 * state + 0.2)
-        candidate = math.tanh(-value + 1.5 * state + 0.3)
-        leave = sigmoid(2.0 * value + state + 0.4)
-        cell = forget * cell + entry * candidate
-        state = leave * math.tanh(cell)
-        outputs.append(state)
-    np.testing.assert_allclose(logits, [sum(outputs) / 2, max(outputs)], rtol=1e-6)
-
-
-def test_bert_is_a_transformer_encoder_with_the_norm_before_each_part() -> None:
-    """The same computation with plain Python numbers, for two words, width 4 and two attention heads."""
-    head = BertHead(hidden=3, width=4, layers=1, attention_heads=2, feed_forward=3)
-    weights = random_head(head, 2, 2, 3)
-    embeddings = np.array([[2.0, 1.0], [-1.0, 0.5], [9.0, 9.0]], np.float32)
-    logits = head_logits(embeddings, np.array([True, True, False]), head, weights)
-
-    def layer(values: list[float], name: str) -> list[float]:
-        kernel, bias = weights[f"head/{name}/kernel"].tolist(), weights[f"head/{name}/bias"].tolist()
-        return [bias[j] + sum(value * kernel[i][j] for i, value in enumerate(values)) for j in range(len(bias))]
-
-    def norm(values: list[float]) -> list[float]:
-        mean = sum(values) / 4
-        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / 4 + 1e-5)
-        return [(value - mean) / deviation for value in values]
-
-    positions = weights["head/positions"].tolist()
-    hidden = [
-        [
-            value + positions[word][i]
-            for i, value in enumerate(layer([gelu(x) for x in layer(embeddings[word].tolist(), "word")], "projection"))
-        ]
-        for word in range(2)
-    ]
-    normed = [norm(word) for word in hidden]
-    query, key, value = ([layer(word, f"layer_0/{part}") for word in normed] for part in ("query", "key", "value"))
-    for word in range(2):
-        mixed = []
-        for first in (0, 2):  # each head sees two of the four numbers
-            scores = [sum(query[word][i] * key[other][i] for i in (first, first + 1)) for other in range(2)]
-            powers = [math.exp(score / math.sqrt(2)) for score in scores]
-            mixed += [
-                sum(powers[other] * value[other][i] for other in range(2)) / sum(powers) for i in (first, first + 1)
-            ]
-        hidden[word] = [a + b for a, b in zip(hidden[word], layer(mixed, "layer_0/output"), strict=True)]
-    for word in range(2):
-        inner = [gelu(value) for value in layer(norm(hidden[word]), "layer_0/expand")]
-        hidden[word] = [a + b for a, b in zip(hidden[word], layer(inner, "layer_0/contract"), strict=True)]
-    gain, bias = weights["head/final_norm/gain"].tolist(), weights["head/final_norm/bias"].tolist()
-    first, second = ([gain[i] * value + bias[i] for i, value in enumerate(norm(word))] for word in hidden)
-    pooled = [(a + b) / 2 for a, b in zip(first, second, strict=True)] + [
-        max(pair) for pair in zip(first, second, strict=True)
-    ]
-    np.testing.assert_allclose(logits, layer(pooled, "logits"), atol=1e-6)
 
 
 @each_head

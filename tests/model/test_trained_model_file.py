@@ -237,7 +237,7 @@ def described(**fields: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
         (described(labels=[1, 2, 3]), "labels"),
         (described(labels=["a", "b"]), "head/logits/bias needs the shape (2,), but has (3,)"),
         (described(head={"name": "pool", "hidden": 25}), "head/"),
-        (described(head={"name": "rnn", "hidden": 1, "projection": 1, "units": 1}), "head/lstm/kernel"),
+        (described(head={"name": "pool", "hidden": 1, "blocks": 1}), "head/block_0/depthwise"),
         (described(head={"name": "gru"}), "'gru'"),
         (without("head/word/kernel"), "lacks the weights head/word/kernel."),
         (without("embedding/dense_1/bias"), "lacks the weights dense_1/bias."),

@@ -8,7 +8,7 @@ import standin
 import tensorflow as tf
 from exported import EMBED, WIDTH
 
-from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
+from retvec_lite.converters.tflite.convert import Entry, to_tflite
 from retvec_lite.converters.tflite.format import convert
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.network_graph import classify
@@ -18,7 +18,7 @@ def head_function(head: str) -> tf.types.experimental.PolymorphicFunction:
     spec = standin.classifier(head)
 
     def stages(codepoints: tf.Tensor) -> dict[str, tf.Tensor]:
-        answers = classify(codepoints, spec, spec.weights, fused_lstm)._asdict()
+        answers = classify(codepoints, spec, spec.weights)._asdict()
         found = {name: stage for name, stage in answers.items() if stage is not None}
         if head == "raw":
             del found["embedding"]

@@ -24,17 +24,14 @@ needs_coremltools = pytest.mark.skipif(
     importlib.util.find_spec("coremltools") is None, reason="coremltools is not installed: no package can be made"
 )
 RECIPES = ("float32", "int8", "int4")
-HEADS = ("pool", "vector", "blocks", "cnn", "rnn", "bert", "raw")
+HEADS = ("pool", "vector", "blocks", "cnn", "raw")
 PAIRS = [
     *(("pool", recipe) for recipe in RECIPES),
     ("vector", "int8"),
     ("cnn", "int4"),
-    ("rnn", "int8"),
-    ("rnn", "int4"),
-    ("bert", "int8"),
     ("raw", "float32"),
 ]
-"""Every head and every recipe: a recipe stores a matrix alike whatever head it is of, but for those of an LSTM."""
+"""Every head and every recipe: a recipe stores a matrix alike whatever head it is of."""
 MODEL = "Data/com.apple.CoreML/model.mlmodel"
 UNUSED = ("tensorflow", "sklearn")
 """coremltools imports both where it can, which takes ten seconds, and needs neither to build a graph."""

@@ -34,8 +34,6 @@ EVERY_RECIPE = "float32,int8,int4"
 ORDERS = {
     "pool": EVERY_RECIPE,
     "cnn": "int4",
-    "rnn": "int8",
-    "bert": "int8",
     "raw": "int8",
 }
 """Head -> recipes that are kept."""

@@ -15,9 +15,6 @@ I = RNG.integers(-9, 9, (2, 3, 4)).astype(np.int32)  # noqa: E741
 J = RNG.integers(1, 5, (2, 3, 4)).astype(np.int32)
 WEIGHT = RNG.normal(0, 0.5, (5, 4)).astype(np.float32)
 BIAS = RNG.normal(0, 0.5, 5).astype(np.float32)
-LSTM_X = RNG.normal(0, 1, (6, 1, 3)).astype(np.float32)
-LSTM = [RNG.normal(0, 0.6, shape).astype(np.float32) for shape in ((20, 3), (20, 5), (20,))]
-
 Builder = Callable[[Any, dict[str, Any]], Any]
 
 
@@ -50,25 +47,6 @@ def erf(x: np.ndarray) -> np.ndarray:
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.asarray(x, np.float64)))
-
-
-def lstm(weights: list[np.ndarray], x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All outputs, last state, last cell; gates input, forget, output, cell, from zero states."""
-    kernel, recurrent, bias = (part.astype(np.float64) for part in weights)
-    state, cell, outputs = np.zeros((1, 5)), np.zeros((1, 5)), []
-    for row in x:
-        gates = row @ kernel.T + state @ recurrent.T + bias
-        i, f, o, z = (gates[:, 5 * k : 5 * k + 5] for k in range(4))
-        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(z)
-        state = sigmoid(o) * np.tanh(cell)
-        outputs.append(state)
-    return np.stack(outputs).astype(np.float32), state.astype(np.float32), cell.astype(np.float32)
-
-
-def build_lstm(mb: Any, v: dict[str, Any]) -> Any:
-    zeros = np.zeros((1, 5), np.float32)
-    weights = dict(zip(("weight_ih", "weight_hh", "bias"), LSTM, strict=True))
-    return mb.lstm(x=v["x"], initial_h=zeros, initial_c=zeros, direction="forward", output_sequence=True, **weights)
 
 
 C = _Cases()
@@ -157,15 +135,6 @@ C.add("matmul", {"x": F, "y": G.transpose(0, 2, 1)}, lambda mb, v: mb.matmul(x=v
       np.einsum("abi,aci->abc", F, G), atol=1e-5)  # fmt: skip
 C.add("matmul_transposed", {"x": F, "y": G}, lambda mb, v: mb.matmul(x=v["x"], y=v["y"], transpose_y=True),
       np.einsum("abi,aci->abc", F, G), atol=1e-5)  # fmt: skip
-centred = W - W.mean(axis=2, keepdims=True)
-normed = centred / np.sqrt((centred**2).mean(axis=2, keepdims=True) + 0.01)
-C.add("layer_norm", {"x": F}, lambda mb, v: mb.layer_norm(x=v["x"], axes=[-1], epsilon=0.01),
-      normed.astype(np.float32), atol=1e-5)  # fmt: skip
-C.add("layer_norm_scaled", {"x": F}, lambda mb, v: mb.layer_norm(
-    x=v["x"], axes=[-1], gamma=np.arange(4, dtype=np.float32), beta=np.full(4, 2, np.float32), epsilon=0.01),
-    (normed * np.arange(4) + 2).astype(np.float32), atol=1e-5)  # fmt: skip
-C.add("lstm", {"x": LSTM_X}, build_lstm, *lstm(LSTM, LSTM_X), atol=1e-5)
-
 # Stored weights, unpacked. Adding zeros makes them outputs.
 ZEROS = np.zeros((4, 6), np.float32)
 BYTES = RNG.integers(0, 256, (4, 6)).astype(np.uint8)

@@ -8,15 +8,13 @@ from meaning_cases import table
 from standin import ngram_weights
 
 from retvec_lite.contract import BITS, EncoderConfig
-from retvec_lite.model.heads import BertHead, CnnHead, HeadSpec, LinearHead, PoolHead, RnnHead
+from retvec_lite.model.heads import CnnHead, HeadSpec, LinearHead, PoolHead
 from retvec_lite.model.weight_files import Embedding, TrainedModel
 from retvec_lite.ngrams import NgramConfig
 
 SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=24),
     CnnHead(hidden=18, filters=16, blocks=3),
-    RnnHead(hidden=20, projection=12, units=10),
-    BertHead(hidden=18, width=16, layers=2, attention_heads=4, feed_forward=20),
     PoolHead(hidden=18, blocks=1, vector=8),
     PoolHead(hidden=16, blocks=2),
     LinearHead(),
@@ -26,8 +24,6 @@ DEFAULT_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(),
     PoolHead(blocks=1, vector=64),
     CnnHead(),
-    RnnHead(),
-    BertHead(),
 )
 LABELS = ("no", "yes", 'other, 🙂 "quoted"')
 

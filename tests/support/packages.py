@@ -18,7 +18,7 @@ import pytest
 from exported import built_exports, texts_csv
 from patience import PATIENCE
 
-ORDERS = ("pool=float32,int8,int4", "vector=int8", "blocks=float32", "cnn=int4", "rnn=int8", "bert=int8", "raw=float32")
+ORDERS = ("pool=float32,int8,int4", "vector=int8", "blocks=float32", "cnn=int4", "raw=float32")
 """Head, then the recipes: every head and every recipe once."""
 
 _WITHOUT_TENSORFLOW = (

@@ -6,13 +6,11 @@ import numpy as np
 
 from retvec_lite.contract import EncoderConfig, bits, codepoints, words
 from retvec_lite.model.heads import (
-    BertHead,
     CnnHead,
     HeadSpec,
     LinearHead,
     NgramHead,
     PoolHead,
-    RnnHead,
     ngram_shapes,
 )
 from retvec_lite.model.reference_network import embed, probabilities
@@ -28,8 +26,6 @@ HEADS: dict[str, HeadSpec] = {
     "vector": PoolHead(hidden=64, blocks=1, vector=8),
     "blocks": PoolHead(hidden=64, blocks=2),
     "cnn": CnnHead(hidden=72, filters=64, blocks=2),
-    "rnn": RnnHead(hidden=56, projection=48, units=40),
-    "bert": BertHead(hidden=72, width=64, layers=1, attention_heads=4, feed_forward=64),
     "raw": LinearHead(),
     "ngrams": NgramHead(),
 }
@@ -50,7 +46,7 @@ CONV_CHARS, CONV_WIDTH = 32, 32
 
 
 def classifier(name: str, config: EncoderConfig = CONFIG, width: int = 64) -> TrainedModel:
-    """`pool`, `vector`, `blocks`, `cnn`, `rnn`, `bert`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
+    """`pool`, `vector`, `blocks`, `cnn`; `raw`: linear, without an embedding; `ngrams`; `<head>-snapped`: kernels on a 4-bit grid.
 
     `pool`, `raw` and `ngrams` have n-grams; `width` is that of the embedding.
     """

@@ -62,7 +62,7 @@ def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch
             r"^9,000 labels with the head \w+ take up to ([\d,]+) kB in an int8 file, but max_kb is 1,000\. Raise --max-kb \(max_kb\) to \1,",
         ),
         (4, {"max_kb": 200}, "with the head pool take up to .* but max_kb is 200"),
-        (4, {"max_kb": 400, "head": "bert"}, "with the head bert take up to"),
+        (4, {"max_kb": 400, "head": "cnn"}, "with the head cnn take up to"),
         (
             3000,
             {"head": "linear"},

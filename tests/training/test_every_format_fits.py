@@ -103,8 +103,6 @@ def check_sizes(model: TrainedModel, limit: int) -> dict[str, int]:
                 {"head": "pool", "words": 40, "blocks": 2},
                 {"head": "cnn", "words": 32, "labels": 5},
                 {"head": "cnn", "words": 96, "labels": 1000},
-                {"head": "rnn", "words": 48, "meaning": 900, "ngrams": NgramConfig(buckets=700, plain_letters=True)},
-                {"head": "bert", "words": 20, "meaning": 900, "ngrams": NgramConfig(buckets=700, plain_letters=True)},
             )
         ),
     ],

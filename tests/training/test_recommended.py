@@ -14,13 +14,6 @@ def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
     assert recommended(few, multi_label=True, epochs=3).epochs == 3, "what is asked for wins"
 
 
-def test_deep_heads_learn_slowly() -> None:
-    for texts in (100, 5_000):
-        quick, slow = (recommended(texts, head=head) for head in ("cnn", "rnn"))
-        assert slow == recommended(texts, head="bert")
-        assert slow.learning_rate < quick.learning_rate and slow.steps(texts) > quick.steps(texts)
-
-
 def test_the_linear_part_learns_from_fewer_copies_of_many_texts() -> None:
     assert [recommended(texts).linear_copies for texts in (FEW, 19_999, 20_000)] == [2, 2, 1]
     assert [recommended(texts).refit for texts in (19_999, 20_000)] == [True, False]

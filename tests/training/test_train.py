@@ -138,7 +138,7 @@ def test_the_head_follows_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) 
     validation = tiny_dataset(2, counts=dict.fromkeys(list(WORDS)[:2], 2))
     heads = [settings_of(monkeypatch, data, validation, typo_rate=0.0)[1] for data in (few, more)]
     assert heads == ["pool", "cnn"]
-    assert settings_of(monkeypatch, few, validation, typo_rate=0.0, head="rnn")[1] == "rnn"
+    assert settings_of(monkeypatch, few, validation, typo_rate=0.0, head="cnn")[1] == "cnn"
 
 
 def data(*rows: tuple[str, str], name: str = "d.csv") -> Dataset:
@@ -174,7 +174,7 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"head": "gru"}, "head must be 'auto', 'linear', 'pool', 'cnn', 'rnn' or 'bert', not 'gru'."),
+        ({"head": "gru"}, "head must be 'auto', 'linear', 'pool' or 'cnn', not 'gru'."),
         ({"ngram_kb": -1}, "ngram_kb must be an integer from 0 to 100000, not -1."),
         ({"ngram_kb": 1.5}, "ngram_kb must be an integer or None, not 1.5."),
         ({"typo_rate": 1.5}, "typo_rate must be a share from 0 to 1 (0.2 for 20 %), not 1.5."),

@@ -10,7 +10,7 @@ from benchmarks.data.sets import FOLDERS, Corpus, load_corpus
 from benchmarks.systems.names import COMPARED
 from benchmarks.systems.networks import Plan, available
 
-HEADS: Final = ("rnn", "cnn", "bert", "pool")
+HEADS: Final = ("cnn", "pool")
 
 QUICK_ROWS: Final = 1500
 QUICK_TEST_ROWS: Final = 500

@@ -17,7 +17,7 @@ from retvec_lite.model.weight_files import TrainedModel, choose_embedding
 
 LABELS: Final = 77
 CHARS_PER_SLOT: Final = 8
-SLOTS: Final = {"pool": (64, 128), "cnn": (64,), "rnn": (64,), "bert": (64,)}
+SLOTS: Final = {"pool": (64, 128), "cnn": (64,)}
 RECIPES: Final = {"pool": ("float32", "int8", "int4")}
 """The other heads have the default recipe and the smallest."""
 

@@ -89,7 +89,7 @@ class Bench:
         """Measure every recipe of `pool`; of the other heads, with 60 words, those with fewer bits."""
         recipes = RECIPES if runtime == RUNTIMES[0] else OLD_RUNTIME
         contestants = self.ours(("plain", "classifier"), recipes)
-        others = self.ours(("plain",), recipes[1:], ("cnn", "rnn", "bert"))
+        others = self.ours(("plain",), recipes[1:], ("cnn",))
         return self.order(runtime, contestants + [{**row, "words": (60,)} for row in others])
 
     def start(self) -> list[Row]:

@@ -20,13 +20,13 @@ from benchmarks.data.sets import Corpus
 from benchmarks.systems.trained import Trained
 from benchmarks.systems.vectorizers import VECTORIZERS, Vectorizer, eight_bit_rows, row_scales
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.converters.tflite.convert import Entry, fused_lstm, to_tflite
+from retvec_lite.converters.tflite.convert import Entry, to_tflite
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.data.labels import class_weights
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.files import atomic_write
 from retvec_lite.model.grid import EIGHT_BITS
-from retvec_lite.model.head_graph import head_logits, scan_lstm
+from retvec_lite.model.head_graph import head_logits
 from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
@@ -86,7 +86,7 @@ class TableClassifier:
         head_weights = {name: value for name, value in self.weights.items() if name != TABLE}
 
         def answer(embeddings: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-            return tf.nn.softmax(head_logits(embeddings, mask, self.head, head_weights, scan_lstm))
+            return tf.nn.softmax(head_logits(embeddings, mask, self.head, head_weights))
 
         return tf.function(answer, jit_compile=True, autograph=False)
 
@@ -123,7 +123,7 @@ class TableClassifier:
             mask = tf.cast(tf.not_equal(codepoints, 0), tf.float32)
             # `bits` marks where the network begins. Only the network is quantized: the table already is.
             bits = tf.cast(tf.gather(integers, codepoints), tf.float32) * tf.gather(scales, codepoints)
-            logits = head_logits(bits, mask, self.head, head_weights, fused_lstm)
+            logits = head_logits(bits, mask, self.head, head_weights)
             return {"bits": bits, "probabilities": tf.nn.softmax(logits)}
 
         spec = tf.TensorSpec([1, self.max_words], tf.int32, "codepoints")

@@ -12,7 +12,7 @@ from makers.stage import Arrays
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize
-from retvec_lite.model.head_graph import Tensors, dense, gelu, scan_lstm, text_features, word_features
+from retvec_lite.model.head_graph import Tensors, dense, gelu, text_features, word_features
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.network_graph import embed_bits
@@ -184,7 +184,7 @@ class NetworkTrainer:
         }
         mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
         own = {name: value for name, value in weights.items() if name.startswith(_OF_WORDS)}
-        features = text_features(tf.gather(_of_words(words, own), ids), mask, HEAD, weights, scan_lstm)
+        features = text_features(tf.gather(_of_words(words, own), ids), mask, HEAD, weights)
         if seed is not None:
             features = tf.nn.experimental.stateless_dropout(features, _DROPOUT, seed)
         alone = dense(features, weights, LAST_LAYER.rstrip("/"))

@@ -46,11 +46,9 @@ def _imported() -> None:
     import_coremltools()
 
 
-@pytest.mark.parametrize(
-    ("name", "recipe"), [*((name, "float32") for name in HEADS if name != "rnn"), ("bert", "int8"), ("raw", "int8")]
-)
+@pytest.mark.parametrize(("name", "recipe"), [*((name, "float32") for name in HEADS), ("cnn", "int8"), ("raw", "int8")])
 def test_heads_compute_the_reference(name: str, recipe: str) -> None:
-    """By coremltools' value inference, which knows no LSTM: the evaluator does that."""
+    """By coremltools' value inference."""
     spec = standin.classifier(name) if recipe == "float32" else on_grid(name)
     expected = standin.reference(spec, dict(spec.weights))
     bound = 1e-5 if recipe == "float32" else 1.5e-2
@@ -71,17 +69,14 @@ def test_weights_on_the_grid_are_kept_exactly(name: str, recipe: str) -> None:
     for weight, values in spec.weights.items():
         if not weight.endswith("kernel"):
             continue
-        if "/lstm/" in weight:
-            entry, forget, cell, output = np.split(values, 4, axis=-1)
-            values = np.concatenate([entry, forget, output, cell], axis=-1)
         np.testing.assert_array_equal(stored[weight.replace("/", "_")], values.T, err_msg=weight)
 
 
 @pytest.mark.parametrize(("recipe", "most"), [("int8", 2e-4), ("int4", 0.02)])
 def test_other_weights_lose_little(recipe: str, most: float) -> None:
-    spec = standin.classifier("rnn")
+    spec = standin.classifier("cnn")
     stored = stored_weights(spec, recipe)
-    for weight in ("embedding/dense_0/kernel", "head/projection/kernel", "head/logits/kernel"):
+    for weight in ("embedding/dense_0/kernel", "head/region/kernel", "head/logits/kernel"):
         values = spec.weights[weight].T
         found = stored[weight.replace("/", "_")].astype(np.float32)
         assert np.square(found - values).mean() <= most * np.square(values).mean(), weight
@@ -122,7 +117,7 @@ def test_same_weights_same_bytes(hidden: tuple[str, ...]) -> None:
     """Whatever was built before, and in another process, which writes nothing to standard error."""
     spec = on_grid("cnn")
     first = files_of(spec, "int8")
-    files_of(standin.classifier("bert"), "float32")
+    files_of(standin.classifier("vector"), "float32")
     assert files_of(spec, "int8") == first
     program = (
         "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
@@ -172,7 +167,6 @@ def test_the_program_as_written(name: str, recipe: str) -> None:
     assert used[-1] == "classify"
     assert [output.name for output in operations[-1].outputs] == ["label", "probabilities"]
     assert not {"scatter", "scatter_nd", "floor_div", "mod", "while_loop", "cond"} & set(used)
-    assert used.count("lstm") == (name == "rnn")
     packed = {
         operation.outputs[0].name: operation for operation in operations if operation.type.startswith("constexpr_")
     }
@@ -193,8 +187,7 @@ def test_the_program_as_written(name: str, recipe: str) -> None:
     if recipe in ("int8", "int4"):
         assert len(stored) == len(kernels), "a matrix was left uncompressed"
         form = {"int8": "constexpr_affine_dequantize", "int4": "constexpr_lut_to_dense"}[recipe]
-        assert {kind for kernel, kind in stored.items() if "lstm" not in kernel} == {form}
-        assert {kind for kernel, kind in stored.items() if "lstm" in kernel} <= {"constexpr_affine_dequantize"}
+        assert set(stored.values()) == {form}
 
 
 def test_the_evaluator_knows_the_operators_of_our_graphs_and_no_others() -> None:
@@ -267,7 +260,5 @@ def test_what_cannot_be_built_is_refused() -> None:
     class Other(HeadSpec):
         name = "other"
 
-    with pytest.raises(
-        RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from linear, pool, cnn, rnn, bert"
-    ):
+    with pytest.raises(RetvecLiteError, match=r"no head 'other' for Core ML\. Choose from linear, pool, cnn\."):
         files_of(dataclasses.replace(standin.classifier("pool"), head=Other()), "float32")

@@ -26,7 +26,7 @@ from retvec_lite.converters.tflite import examine as tflite_examine
 from retvec_lite.converters.verify import Verification, verify
 from retvec_lite.errors import RetvecLiteError
 
-FOLDERS = ("pool", "vector", pytest.param("blocks", marks=pytest.mark.exhaustive), "cnn", "rnn", "bert", "raw")
+FOLDERS = ("pool", "vector", pytest.param("blocks", marks=pytest.mark.exhaustive), "cnn", "raw")
 
 
 @pytest.fixture(autouse=True)
@@ -257,7 +257,7 @@ def test_every_head_is_matched_to_its_weights(folder: str) -> None:
     classifier = verify_module.load_trained_model(packages() / f"{folder}.safetensors")
     for package in (packages() / folder).glob("*.mlpackage"):
         matches = match_constants(program_constants(Program(package)), classifier.weights)
-        bits = {match.bits for name, match in matches.items() if name.endswith("kernel") and "lstm" not in name}
+        bits = {match.bits for name, match in matches.items() if name.endswith("kernel")}
         assert bits == {int(package.stem.removeprefix("classifier-float").removeprefix("classifier-int"))}
         for name, match in matches.items():
             assert match.bits == 32 or not name.startswith("ngrams/")

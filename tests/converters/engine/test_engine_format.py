@@ -21,7 +21,6 @@ from retvec_lite.converters.export import export_model
 from retvec_lite.converters.format import find_format
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import BertHead, RnnHead
 from retvec_lite.runtime.retvec_file import LANES, Layer, sections_of
 
 MODEL = CASES["cnn"]
@@ -94,16 +93,6 @@ def test_layers_survive_their_bytes() -> None:
         np.testing.assert_array_equal([found.scales, found.bias], numbers)
 
 
-@pytest.mark.parametrize(
-    "head", [RnnHead(hidden=8, projection=4, units=4), BertHead(hidden=8, width=8, feed_forward=8)]
-)
-def test_heads_that_the_engine_lacks(head) -> None:
-    with pytest.raises(
-        RetvecLiteError, match=f"does not compute the head {head.name}: export tflite, or train with linear"
-    ):
-        check_model(random_classifier(head))
-
-
 @pytest.mark.parametrize("label", ["", "a\0b", "a\nb", "\x1b[2J", "a\x9b", "\ud800"])
 def test_labels_that_the_engine_refuses_are_not_written(label: str) -> None:
     with pytest.raises(RetvecLiteError, match=r"(is empty|has more than one line|holds .*)\. Rename it"):
@@ -161,4 +150,3 @@ def test_all_formats_leave_out_what_the_engine_does_not_compute() -> None:
     engine, int8 = find_format("engine"), find_recipe("int8")
     assert engine.offers(random_classifier(MODEL.head), [int8])
     assert not engine.offers(random_classifier(MODEL.head), [int8, find_recipe("float32")])
-    assert not engine.offers(dataclasses.replace(MODEL, head=RnnHead()), [int8])

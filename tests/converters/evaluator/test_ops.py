@@ -122,8 +122,6 @@ def test_every_op_has_a_case() -> None:
         ("gelu", {"x": np.float32([1]), "mode": "TANH_APPROXIMATION"}, "does not support the mode 'TANH_APPROXIMATION'"),
         ("transpose", {"x": np.zeros((2, 2)), "perm": np.int32([0, 2])}, "no axis 2 of 2 dimensions"),
         ("slice_by_index", {"x": np.eye(2), "begin": np.int32([0]), "end": np.int32([1])}, "does not fit a value of 2"),
-        ("lstm", {"direction": "reverse", **dict.fromkeys(
-            ("x", "initial_h", "initial_c", "weight_ih", "weight_hh", "bias"), np.eye(4))}, "an LSTM of the kind reverse"),
         ("constexpr_affine_dequantize", {"quantized_data": np.int8([[1, 2]]), "zero_point": np.int8([0]),
          "scale": np.float32([1, 2, 3]), "axis": 0}, "One number or 1 are needed for axis 0"),
         ("constexpr_lut_to_dense", {"indices": np.uint8([1]), "lut": np.zeros((2, 1, 16, 1)), "shape": np.uint32([1, 1])},

@@ -1,4 +1,4 @@
-"""The evaluator and coremltools' own value inference agree on saved packages. coremltools has no inference of LSTMs."""
+"""The evaluator and coremltools' own value inference agree on saved packages."""
 
 from pathlib import Path
 
@@ -15,7 +15,6 @@ PACKAGES = (
     "pool/classifier-int8",
     "pool/classifier-int4",
     "cnn/classifier-int8",
-    "bert/classifier-int4",
 )
 
 

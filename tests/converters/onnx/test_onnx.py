@@ -12,7 +12,6 @@ import pytest
 from command_line import Main
 from engine_cases import CASES
 from light import run_python
-from modeling_cases import random_classifier
 
 import retvec_lite as rl
 from retvec_lite.converters.export import export_model
@@ -24,15 +23,12 @@ from retvec_lite.converters.tflite.format import convert
 from retvec_lite.converters.verify import verify
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import BertHead, RnnHead
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
 pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be converted")
 
 TEXTS = ("where is my parcle?", "cancel it 😀", "我的包裹在哪里", "see you tomorrow, or on Monday. And then? " * 5, "")
-
-HEADS = {**CASES, "bert": random_classifier(BertHead(hidden=8, width=8, feed_forward=8, layers=1, attention_heads=2))}
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +41,9 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("name", CASES)
 def test_every_head_computes_what_it_says(name: str, tmp_path: Path) -> None:
-    (artifact,) = export_model(HEADS[name], tmp_path / "dist", formats="onnx").artifacts
+    (artifact,) = export_model(CASES[name], tmp_path / "dist", formats="onnx").artifacts
     (run,) = artifact.result.runtimes
     assert run.runtime == "onnxruntime" and run.correct
     assert "probabilities" in {check.name for check in run.checks}
@@ -137,8 +133,6 @@ def test_damaged_files_are_refused_in_a_sentence(dist: Path, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_written_is_told(tmp_path: Path, main: Main) -> None:
-    with pytest.raises(RetvecLiteError, match="ONNX files do not compute the head rnn: export tflite"):
-        export_model(random_classifier(RnnHead(hidden=8, projection=4, units=4)), tmp_path / "dist", formats="onnx")
     with pytest.raises(RetvecLiteError, match="The format onnx has no recipe int4: choose float32 or int8"):
         export_model(CASES["pool"], tmp_path / "dist", formats="onnx", recipes="int4")
     assert not (tmp_path / "dist").exists()

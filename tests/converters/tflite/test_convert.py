@@ -33,7 +33,7 @@ from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.ngrams import PRIME
 from retvec_lite.runtime.artifact import read_artifact
 
-HEADS = ["pool", "vector", "blocks", "cnn", "rnn", "bert", "raw"]
+HEADS = ["pool", "vector", "blocks", "cnn", "raw"]
 
 
 @functools.cache
@@ -67,15 +67,9 @@ def test_interface_and_operators(built: Path, name: str) -> None:
     assert model.metadata == [], "conversion metadata differs from run to run"
 
 
-def test_lstm_is_one_fused_operator(built: Path) -> None:
-    counts = {name: count for name, _, count in operators(read_model((built / "rnn.tflite").read_bytes()))}
-    assert counts["UNIDIRECTIONAL_SEQUENCE_LSTM"] == 1
-
-
 def test_a_call_does_not_remember_the_one_before(built: Path, runtime: str, run: Run) -> None:
-    """The fused LSTM keeps its state from call to call; `fused_lstm` clears it inside the graph."""
-    models = {"rnn": ((built / "rnn.tflite").read_bytes(), standin.inputs())}
-    outputs = run(runtime, models)["rnn"]
+    models = {"cnn": ((built / "cnn.tflite").read_bytes(), standin.inputs())}
+    outputs = run(runtime, models)["cnn"]
     assert not isinstance(outputs, str), outputs
     np.testing.assert_allclose(outputs["probabilities/again"], outputs["probabilities"], rtol=0, atol=1e-7)
 
@@ -94,8 +88,8 @@ def own_weights(model: bytes, reference: dict[str, np.ndarray]) -> dict[str, np.
 
 @pytest.mark.exhaustive
 def test_another_process_gives_the_same_bytes(built: Path, tmp_path: Path) -> None:
-    run_script("build_standins.py", str(tmp_path), "rnn", "pool")
-    for name in ("pool", "rnn"):
+    run_script("build_standins.py", str(tmp_path), "cnn", "pool")
+    for name in ("pool", "cnn"):
         assert (tmp_path / f"{name}.tflite").read_bytes() == (built / f"{name}.tflite").read_bytes()
 
 
@@ -202,25 +196,16 @@ def matrices(model: bytes) -> list[Any]:
 
 def test_how_weights_are_stored(built: Path) -> None:
     for recipe in RECIPES.values():
-        assert {constant.bits for constant in matrices(quantized(built, "rnn", recipe.name))} == {recipe.bits}
+        assert {constant.bits for constant in matrices(quantized(built, "cnn", recipe.name))} == {recipe.bits}
 
 
 def test_operator_versions(built: Path) -> None:
     """The versions decide which runtimes refuse a file; 12 is per-channel float x int8, 5 and 6 are int8 and int4 weights."""
-    found = {recipe: versions(read_model(quantized(built, "rnn", recipe))) for recipe in RECIPES}
+    found = {recipe: versions(read_model(quantized(built, "cnn", recipe))) for recipe in RECIPES}
     assert found["int8"]["DEQUANTIZE"] == {5}
     assert max(found["int8"]["FULLY_CONNECTED"]) <= 9
-    assert found["int8"]["UNIDIRECTIONAL_SEQUENCE_LSTM"] == {1}
     assert found["int4"]["FULLY_CONNECTED"] == {12}
     assert found["int4"]["DEQUANTIZE"] == {6}
-
-
-def test_an_lstm_computes_in_floats(built: Path) -> None:
-    """Its hybrid kernel reads one scale of a matrix only; a file with more is accepted and answers nonsense."""
-    model = read_model(quantized(built, "rnn", "int4"))
-    (graph,) = model.subgraphs
-    (lstm,) = [operator for operator in graph.operators if "LSTM" in operator_name(model, operator)]
-    assert {dtype_of(graph.tensors[index]) for index in lstm.inputs[1:9]} == {"float32"}
 
 
 @pytest.mark.parametrize("name", HEADS)
@@ -238,7 +223,7 @@ def test_sizes_shrink_and_the_encoder_stays(built: Path, name: str) -> None:
     }
 
 
-@pytest.mark.parametrize(("head", "recipe"), [("pool", "int8"), ("pool", "int4"), ("rnn", "int8")])
+@pytest.mark.parametrize(("head", "recipe"), [("pool", "int8"), ("pool", "int4"), ("cnn", "int4")])
 def test_weights_on_a_four_bit_grid_are_kept_exactly(head: str, recipe: str) -> None:
     """Those of the kept exports lie on one."""
     weights = load_trained_model(EXPORTED / head / "reference.safetensors").weights
@@ -276,7 +261,7 @@ def test_grid_is_symmetric_and_near(bits: int, limit: int) -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_quantizing_again_gives_the_same_bytes(built: Path, recipe: str) -> None:
-    assert quantize((built / "bert.tflite").read_bytes(), recipe) == quantized(built, "bert", recipe)
+    assert quantize((built / "vector.tflite").read_bytes(), recipe) == quantized(built, "vector", recipe)
 
 
 def test_model_without_bits(built: Path) -> None:

@@ -29,7 +29,7 @@ SIZE = TableSize(32, 8, lean=True)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("head", ["rnn", "bert"])
+@pytest.mark.parametrize("head", ["pool", "cnn"])
 def test_a_table_learns_and_its_file_computes_what_was_trained(tmp_path: Path, head: str) -> None:
     from benchmarks.systems.table_network import TABLE, load_table_classifier, same_label_in_file, train_table
 
