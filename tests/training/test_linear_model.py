@@ -239,7 +239,7 @@ def test_the_table_takes_in_what_pieces_mean(labels: int, words: bool, monkeypat
 
     def beside(counted: Features) -> Features:
         """Read as meaning, at the length that it then gets."""
-        own = (said(counted) - centre) * (linear_model._PIECES_LENGTH / spread / linear_model._MEANING_LENGTH)
+        own = (said(counted) - centre) / spread
         return Features(counted.counts, counted.vectors, own.astype(np.float32))
 
     others = features_of(tiny_dataset(4, seed=3).texts, words=words)
