@@ -35,7 +35,7 @@ _CLOSE, _STEEP, _SAME, _LEAST = 0.415, 15.0, 0.995, 1e-6
 """The rule's numbers, chosen on held-out training texts of Banking77, CLINC150 and MASSIVE.
 
 A text is close to a taught one by the cosine of its vector with that of the taught text and its label's mean, `_OWN` to 1. Closer than the
-names of the classifier's labels are by `_CLOSER`, and by `_CLOSE` beyond what speaks for the classifier: `_DOUBT` times the log of how much
+names of the classifier's labels are, from 0, by `_CLOSER`, and by `_CLOSE` beyond what speaks for the classifier: `_DOUBT` times the log of how much
 likelier it finds its answer than the taught label, twice that for a label that it knows, and less within `_AROUND` of the taught text."""
 
 _MAGIC: Final = b"RVLMEM\r\n"
@@ -48,7 +48,6 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _DAMAGED: Final = "is damaged: copy it again, or teach its texts again"
-
 
 Reading = Callable[[Kept], tuple[Floats, str | None]]
 """From what is kept of a text to its vector, float32 `[dimension]`, and the label that the classifier gives it by itself."""
@@ -240,7 +239,8 @@ class Memory:
         best = np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
         near = np.full(len(vectors), _UNNAMED)
         if len(table.names):
-            near = np.log(np.exp(_NEARNESS * (vectors @ table.names.T).astype(np.float64)).mean(axis=1)) / _NEARNESS
+            powers = np.exp(_NEARNESS * (vectors @ table.names.T).astype(np.float64))
+            near = np.log(powers.mean(axis=1).clip(1)) / _NEARNESS
         answers: list[Answer | None] = []
         for row, place in enumerate(found.tolist()):
             text, label = table.taught[place]
