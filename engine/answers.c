@@ -98,17 +98,15 @@ static void read_window(rvl *engine, uint32_t count, int asked) {
   count = normalize(&engine->text, count);
   /* Before the n-grams, which fold the characters. */
   words = has_network ? cut_words(engine, count) : 0;
-  if (engine->hash_rows && text_vector(engine, count, meant)) meaning = meant;
+  if (embeds && engine->hash_rows && text_vector(engine, count, meant)) meaning = meant;
   if (embeds && !engine->vector.outputs) sum_words(engine, words);
   if (has_network && (asked & ANSWERS || engine->vector.outputs)) text_features(engine, words);
   if (embeds) add_vector(engine, engine->vector.outputs ? engine->values : engine->spelled, meaning);
   if (!(asked & ANSWERS)) return;
   for (n = 0; n < engine->settings[LABELS]; n++) engine->answers[n] = 0.0f;
   if (has_network) add_logits(engine, &engine->logits);
-  if (meaning) {
-    for (n = 0; n < DIMENSION; n++) engine->values[n] = meaning[n];
-    add_logits(engine, &engine->meaning);
-  }
+  for (n = 0; n < DIMENSION && meaning; n++) engine->values[n] = meaning[n];
+  if (meaning || (!embeds && engine->hash_rows && text_vector(engine, count, engine->values))) add_logits(engine, &engine->meaning);
   if (engine->settings[BUCKETS]) ngram_logits(engine, count);
   to_probabilities(engine, engine->answers);
 }
