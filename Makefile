@@ -72,7 +72,10 @@ test-android: $(STAMP)  ## the Android libraries and app: every source compiled,
 		$(BIN)/python -m tools.build_ports jvm && cd android && mvn --batch-mode --quiet test; \
 	else echo "Skipped the Android tests: Java 17 and Maven are not installed." >&2; fi
 
-.PHONY: android release-check
+test-swift: $(STAMP)  ## the Swift package, on stand-ins for Core ML and CryptoKit; root on Debian needs nothing, and others swift
+	@swift/Linux/test.sh $(BIN)/python
+
+.PHONY: android release-check test-swift
 android: $(STAMP)  ## the libraries for Android and other JVMs, as a Maven repository in dist/maven (needs Java 17 and Maven)
 	for port in android jar jvm; do $(BIN)/python -m tools.build_ports $$port || exit; done
 	cd android && mvn --batch-mode --quiet deploy

@@ -11,8 +11,12 @@ let package = Package(
     targets: [
         .target(name: "CRetvecLite", path: "swift/CRetvecLite"),
         .target(name: "RetvecLiteAnswers", path: "swift/RetvecLiteAnswers"),  // what both say
-        .target(name: "RetvecLite", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLite"),
-        .target(name: "RetvecLiteCoreML", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLiteCoreML"),
+        .target(
+            name: "RetvecLite", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLite",
+            resources: [.copy("PrivacyInfo.xcprivacy")]),
+        .target(
+            name: "RetvecLiteCoreML", dependencies: ["CRetvecLite", "RetvecLiteAnswers"], path: "swift/RetvecLiteCoreML",
+            resources: [.copy("PrivacyInfo.xcprivacy")]),
         .testTarget(name: "RetvecLiteTests", dependencies: ["RetvecLite", "RetvecLiteCoreML"], path: "swift/Tests"),
     ]
 )

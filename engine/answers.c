@@ -57,14 +57,56 @@ static void to_probabilities(rvl *engine, float *values) {
   for (n = 0; n < count; n++) values[n] = (float)(powers[n] / sum);
 }
 
-/* Fill `answers` for the code points in `chars`. */
-static void answer_window(rvl *engine, uint32_t count) {
+/* The sum of the embeddings of words, in `spelled`. */
+static void sum_words(rvl *engine, uint32_t words) {
+  const uint32_t size = rvl_word_dimension(engine);
+  const piece *some[TILE];
+  uint32_t start, word, count, n;
+  for (n = 0; n < size; n++) engine->spelled[n] = 0.0f;
+  for (start = 0; start < words; start += count) {
+    count = words - start < TILE ? words - start : TILE;
+    for (word = 0; word < count; word++) some[word] = engine->words + start + word;
+    embed_words(engine, some, (int)count);
+    for (word = 0; word < count; word++)
+      for (n = 0; n < size; n++) engine->spelled[n] += engine->values[word * (uint32_t)engine->width + n];
+  }
+}
+
+/* Add the vector of a window to that of its text: how it is spelled, scaled to length 1; with meaning, half of that, then the meaning. */
+APART void add_vector(rvl *engine, const float *spelled, const float *meaning) {
+  const uint32_t size = read_dimension(engine);
+  double square = 0.0, half, meant, length;
   uint32_t n;
+  for (n = 0; n < size; n++) square += (double)spelled[n] * spelled[n];
+  /* Weights of a damaged file may make numbers that are none. */
+  half = !(square > 1e-30 && square < 1e300) ? 0.0 : engine->hash_rows ? 0.5 : 1.0;
+  meant = meaning ? 1.0 : 0.0;
+  if (half + meant <= 0.0) return;
+  length = sqrt_of(half * half + meant);
+  square = sqrt_of(square);
+  for (n = 0; n < size && half > 0.0; n++) engine->vector_totals[n] += half * (spelled[n] / square) / length;
+  for (n = 0; n < DIMENSION && meaning; n++) engine->vector_totals[size + n] += meaning[n] / length;
+}
+
+enum { ANSWERS = 1, VECTOR = 2 };
+
+/* Read the code points in `chars`, for what is asked: fill `answers`, add the vector. */
+static void read_window(rvl *engine, uint32_t count, int asked) {
+  const int has_network = engine->settings[HEAD] != NGRAMS, embeds = EMBEDS && asked & VECTOR;
+  float meant[DIMENSION], *meaning = 0;
+  uint32_t n, words;
   count = normalize(&engine->text, count);
-  for (n = 0; n < engine->settings[LABELS]; n++) engine->answers[n] = 0.0f;
   /* Before the n-grams, which fold the characters. */
-  if (engine->settings[HEAD] != NGRAMS) word_logits(engine, cut_words(engine, count));
-  if (engine->hash_rows) meaning_logits(engine, count);
+  words = has_network ? cut_words(engine, count) : 0;
+  if (embeds && engine->hash_rows && text_vector(engine, count, meant)) meaning = meant;
+  if (embeds && !engine->vector.outputs) sum_words(engine, words);
+  if (has_network && (asked & ANSWERS || engine->vector.outputs)) text_features(engine, words);
+  if (embeds) add_vector(engine, engine->vector.outputs ? engine->values : engine->spelled, meaning);
+  if (!(asked & ANSWERS)) return;
+  for (n = 0; n < engine->settings[LABELS]; n++) engine->answers[n] = 0.0f;
+  if (has_network) add_logits(engine, &engine->logits);
+  for (n = 0; n < DIMENSION && meaning; n++) engine->values[n] = meaning[n];
+  if (meaning || (!embeds && engine->hash_rows && text_vector(engine, count, engine->values))) add_logits(engine, &engine->meaning);
   if (engine->settings[BUCKETS]) ngram_logits(engine, count);
   to_probabilities(engine, engine->answers);
 }
@@ -110,16 +152,17 @@ APART double weight_of(const rvl *engine) {
   return exp_of(2.0 * sum);
 }
 
-static void add_answers(rvl *engine, uint32_t count, int is_only) {
+static void add_window(rvl *engine, uint32_t count, int is_only, int asked) {
   const uint32_t labels = engine->settings[LABELS];
   uint32_t n, is_read = 0;
   double weight;
-  for (n = 0; n < count && !is_read; n++) is_read = (uint32_t)is_known_character(engine, engine->text.chars[n]);
+  for (n = 0; asked & ANSWERS && n < count && !is_read; n++) is_read = (uint32_t)is_known_character(engine, engine->text.chars[n]);
   /* Windows without anything to read count as long as there are no others. */
-  if (!is_read && engine->has_read) return;
+  if (!is_read && engine->has_read) asked &= ~ANSWERS;
+  if (asked) read_window(engine, count, asked);
+  if (!(asked & ANSWERS)) return;
   for (n = 0; n < labels && is_read && !engine->has_read; n++) engine->totals[n] = engine->total_weight = 0.0;
   engine->has_read |= (int)is_read;
-  answer_window(engine, count);
   if (is_only) return;
   weight = engine->settings[MULTI_LABEL] ? 1.0 : weight_of(engine);
   for (n = 0; n < labels; n++) {
@@ -131,16 +174,24 @@ static void add_answers(rvl *engine, uint32_t count, int is_only) {
   engine->total_weight += weight;
 }
 
-APART void answer(rvl *engine, reader source, float *probabilities) {
-  const int several = engine->settings[MULTI_LABEL] != 0;
+/* Read a text once, for its probabilities, its vector, or both: the other is 0. */
+APART void read_windows(rvl *engine, reader source, float *probabilities, float *vector) {
+  const uint32_t labels = probabilities ? engine->settings[LABELS] : 0, size = vector ? rvl_dimension(engine) : 0;
+  double square = 0.0, length;
   uint32_t n, windows;
-  for (n = 0; n < engine->settings[LABELS]; n++) engine->totals[n] = 0.0;
-  engine->total_weight = 0.0;
-  engine->has_read = 0;
-  windows = each_window(engine, source, add_answers);
-  for (n = 0; n < engine->settings[LABELS]; n++)
-    probabilities[n] = windows == 1 ? engine->answers[n] : (float)(several ? engine->totals[n] : engine->totals[n] / engine->total_weight);
+  for (n = 0; n < labels; n++) engine->totals[n] = 0.0;
+  for (n = 0; n < size; n++) engine->vector_totals[n] = 0.0;
+  engine->total_weight = engine->has_read = 0;
+  windows = each_window(engine, source, add_window, (labels ? ANSWERS : 0) | (size ? VECTOR : 0));
+  for (n = 0; n < labels; n++)
+    probabilities[n] = windows == 1 ? engine->answers[n] : (float)(engine->settings[MULTI_LABEL] ? engine->totals[n] : engine->totals[n] / engine->total_weight);
+  for (n = 0; n < size; n++) square += engine->vector_totals[n] * engine->vector_totals[n];
+  length = square > 1e-30 ? sqrt_of(square) : 0.0;
+  for (n = 0; n < size; n++) vector[n] = length > 0.0 ? (float)(engine->vector_totals[n] / length) : 0.0f;
 }
+
+static void answer(rvl *engine, reader source, float *probabilities) { read_windows(engine, source, probabilities, 0); }
+static void embed(rvl *engine, reader source, float *vector) { read_windows(engine, source, 0, vector); }
 
 void rvl_probabilities(rvl *engine, const uint32_t *codes, size_t count, float *probabilities) {
   ONE_THREAD(engine);
@@ -185,58 +236,9 @@ static int is_unknown(const rvl *engine, float best, const float *probabilities)
 /* --- Embeddings --- */
 
 /* Normalise the first window of a text; returns how many characters it has. */
-static uint32_t read_window(rvl *engine, const uint32_t *codes, size_t count) {
+static uint32_t first_window(rvl *engine, const uint32_t *codes, size_t count) {
   reader source = read_text(codes, 0, count, engine->settings[MAX_CHARS]);
   return normalize(&engine->text, fill(engine, &source));
-}
-
-/* The vector that the head makes of a window's words, or the sum of their embeddings. */
-APART const float *read_vector(rvl *engine, uint32_t words) {
-  const int size = (int)rvl_word_dimension(engine);
-  float *sum = (float *)engine->sums + engine->width; /* words that come one by one use the first row only */
-  uint32_t word;
-  int n;
-  if (engine->vector.outputs) {
-    text_features(engine, words);
-    return engine->values;
-  }
-  for (n = 0; n < size; n++) sum[n] = 0.0f;
-  for (word = 0; word < words; word++) {
-    const piece *one = engine->words + word;
-    embed_words(engine, &one, 1);
-    for (n = 0; n < size; n++) sum[n] += engine->values[n];
-  }
-  return sum;
-}
-
-/* Add the embedding of a window to `totals`: what `read_vector` says, scaled to length 1; with meaning, half of that, then the meaning. */
-APART void add_embedding(rvl *engine, uint32_t count, int is_only) {
-  const int size = (int)read_dimension(engine);
-  float meaning[DIMENSION];
-  const float *vector;
-  double square = 0.0, spelled, meant, length;
-  int n;
-  (void)is_only;
-  count = normalize(&engine->text, count);
-  vector = read_vector(engine, cut_words(engine, count));
-  for (n = 0; n < size; n++) square += (double)vector[n] * vector[n];
-  /* Weights of a damaged file may make numbers that are none. */
-  spelled = !(square > 1e-30 && square < 1e300) ? 0.0 : engine->hash_rows ? 0.5 : 1.0;
-  meant = engine->hash_rows && text_vector(engine, count, meaning) ? 1.0 : 0.0;
-  if (spelled + meant <= 0.0) return;
-  length = sqrt_of(spelled * spelled + meant);
-  for (n = 0; n < size && spelled > 0.0; n++) engine->totals[n] += spelled * (vector[n] / sqrt_of(square)) / length;
-  for (n = 0; n < DIMENSION && meant > 0.0; n++) engine->totals[size + n] += meaning[n] / length;
-}
-
-APART void embed(rvl *engine, reader source, float *embedding) {
-  const uint32_t size = rvl_dimension(engine);
-  double square = 0.0;
-  uint32_t n;
-  for (n = 0; n < size; n++) engine->totals[n] = 0.0;
-  each_window(engine, source, add_embedding);
-  for (n = 0; n < size; n++) square += engine->totals[n] * engine->totals[n];
-  for (n = 0; n < size; n++) embedding[n] = square > 1e-30 ? (float)(engine->totals[n] / sqrt_of(square)) : 0.0f;
 }
 
 void rvl_embed(rvl *engine, const uint32_t *codes, size_t count, float *embedding) {
@@ -262,7 +264,7 @@ void rvl_embed_many(rvl *engine, const uint32_t *codes, const uint32_t *ends, si
 uint32_t rvl_meaning(rvl *engine, const uint32_t *codes, size_t count, float *vector) {
   ONE_THREAD(engine);
   if (!engine->hash_rows) return 0;
-  text_vector(engine, read_window(engine, codes, count), vector);
+  text_vector(engine, first_window(engine, codes, count), vector);
   return DIMENSION;
 }
 
@@ -271,7 +273,7 @@ uint32_t rvl_words(rvl *engine, const uint32_t *codes, size_t count, uint32_t *s
   const uint32_t length = engine->settings[WORD_LENGTH], size = rvl_word_dimension(engine);
   uint32_t words, word, n;
   if (!size) return 0;
-  words = cut_words(engine, read_window(engine, codes, count));
+  words = cut_words(engine, first_window(engine, codes, count));
   for (word = 0; word < words; word++) {
     const piece *one = engine->words + word;
     for (n = 0; n < length; n++) slots[word * length + n] = n < one->length ? engine->text.chars[one->start + n] : 0;

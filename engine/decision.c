@@ -1,11 +1,10 @@
 /* Which labels a text has, and what a memory says before the file does. */
 
-/* Compare a text with all that was taught; before it is answered, which needs the same space. */
-FAST_APART void compare(rvl *engine, reader source) {
+/* Compare the memory's vector with all that was taught. */
+FAST_APART void compare(const rvl *engine) {
   taught_texts *memory = engine->memory;
   const uint32_t size = rvl_dimension(engine);
   uint32_t row;
-  embed(engine, source, memory->vector);
   round_vector(memory, memory->vector, size);
   for (row = 0; row < memory->rows; row++) {
     memory->dots[row] = (float)closeness(engine, memory->vectors + (size_t)row * size, memory->inverses[row]);
@@ -15,7 +14,7 @@ FAST_APART void compare(rvl *engine, reader source) {
     if (memory->links[row] >= IS_NAME) memory->dots[row] *= memory->reaches[row];
 }
 
-/* How near the names of the file's labels are to that text. */
+/* How near the names of the file's labels are to that text, from 0. */
 static double nearness(const rvl *engine) {
   const taught_texts *memory = engine->memory;
   const uint32_t size = rvl_dimension(engine);
@@ -23,16 +22,17 @@ static double nearness(const rvl *engine) {
   uint32_t name;
   for (name = 0; name < memory->names; name++)
     sum += exp_of(NEARNESS * closeness(engine, memory->name_vectors + (size_t)name * size, memory->name_inverses[name]));
-  return memory->names ? log_of(sum / memory->names) / NEARNESS : UNNAMED;
+  return !memory->names ? UNNAMED : sum > memory->names ? log_of(sum / memory->names) / NEARNESS : 0.0;
 }
 
 /* The row of the text that answers for that one, or -1; and the weight of its answer, above a half. */
 static int32_t speaking_row(const rvl *engine, const float *probabilities, double *weight) {
   const taught_texts *memory = engine->memory;
   const double best = above_zero(probabilities[best_of(engine, probabilities)]);
-  double closest = -2.0, own, doubt, apart, strength;
+  double closest = -2.0, own, doubt, apart, beyond;
   int32_t found = -1;
   uint32_t row, label;
+  compare(engine);
   for (row = 0; row < memory->rows; row++) {
     const uint32_t name = memory->links[row];
     double close;
@@ -47,9 +47,10 @@ static int32_t speaking_row(const rvl *engine, const float *probabilities, doubl
   own = label < engine->settings[LABELS] ? (double)probabilities[label] : 1.0 - best;
   apart = (1.0 - memory->dots[found]) / AROUND;
   doubt = (label < engine->settings[LABELS] ? 2.0 * DOUBT : DOUBT) * (apart < 1.0 ? apart : 1.0) * log_of(best / (own > LEAST ? own : LEAST));
-  strength = STEEP * (memory->dots[found] > SAME ? 1.0 - CLOSE : closest - CLOSER * nearness(engine) - doubt - CLOSE);
-  *weight = 1.0 / (1.0 + exp_of(-strength));
-  return strength > 0.0 ? found : -1;
+  beyond = memory->dots[found] > SAME ? 1.0 - CLOSE : closest - doubt - CLOSE;
+  if (beyond > 0.0 && memory->dots[found] <= SAME) beyond -= CLOSER * nearness(engine);
+  *weight = 1.0 / (1.0 + exp_of(-STEEP * beyond));
+  return beyond > 0.0 ? found : -1;
 }
 
 /* Let the memory speak, where it does: change the probabilities, and write its answer. Returns how many answers were written. */
@@ -78,8 +79,7 @@ APART size_t decide(rvl *engine, reader source, rvl_answer *answers, size_t most
   size_t written = 0;
   uint32_t n;
   engine->speaker = -1;
-  if (EMBEDS && rvl_taught(engine)) compare(engine, source);
-  answer(engine, source, probabilities);
+  read_windows(engine, source, probabilities, EMBEDS && rvl_taught(engine) ? engine->memory->vector : 0);
   if (EMBEDS && rvl_taught(engine)) written = speak(engine, probabilities, answers, most);
   if (!several && most && !written) {
     const float best = probabilities[best_of(engine, probabilities)];

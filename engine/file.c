@@ -350,7 +350,9 @@ static void take_space(loader *file, rvl *engine, uint32_t words) {
   engine->sums = take(file, sums + width, sizeof(int32_t));
   engine->values = engine->sums ? (float *)(void *)(engine->sums + sums) : 0;
   engine->answers = take(file, set[LABELS], sizeof(float));
-  engine->totals = take(file, rvl_dimension(engine) > set[LABELS] ? rvl_dimension(engine) : set[LABELS], sizeof(double));
+  engine->totals = take(file, set[LABELS], sizeof(double));
+  engine->vector_totals = take(file, rvl_dimension(engine), sizeof(double));
+  engine->spelled = take(file, EMBEDS && !engine->vector.outputs ? rvl_word_dimension(engine) : 0, sizeof(float));
   engine->inputs = take(file, width, sizeof(int16_t));
   if (set[HEAD] == NGRAMS) return;
   engine->words = take(file, set[MAX_WORDS], sizeof(piece));

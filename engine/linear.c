@@ -83,11 +83,3 @@ static int text_vector(const rvl *engine, uint32_t count, float *vector) {
   for (n = 0; n < DIMENSION; n++) vector[n] = (float)(sums[n] / length_of_sum);
   return square > 0.0;
 }
-
-/* Add what a window's words mean to `answers`. */
-static void meaning_logits(rvl *engine, uint32_t count) {
-  uint32_t n;
-  if (!text_vector(engine, count, engine->values)) return;
-  apply(engine, &engine->meaning, 1, NOTHING);
-  for (n = 0; n < engine->settings[LABELS]; n++) engine->answers[n] += engine->values[n];
-}

@@ -125,7 +125,9 @@ struct rvl {
   float *answers;     /* [labels]: logits, then probabilities */
   /* For all windows. */
   uint32_t *condensed; /* [rvl_read_limit]: what is read of a text */
-  double *totals; /* [width] */
+  double *totals;        /* [labels] */
+  double *vector_totals; /* [dimension] */
+  float *spelled;        /* of a window, the sum of its words' embeddings */
   double total_weight;
   int has_read; /* whether a window had a known letter or digit */
   /* Words that were seen. */

@@ -70,14 +70,14 @@ static uint32_t read_name(const char *label, uint32_t *codes) {
   return most < TELLING ? 0 : count;
 }
 
-/* Round the memory's vector; returns 1 / the length of what is kept, or 0. */
-APART float keep_vector(const taught_texts *memory, uint32_t size, int8_t *kept) {
+/* Round a vector; returns 1 / the length of what is kept, or 0. */
+APART float keep_vector(const float *vector, uint32_t size, int8_t *kept) {
   float most = 0.0f;
   int32_t square = 0;
   uint32_t n;
-  for (n = 0; n < size; n++) most = memory->vector[n] > most ? memory->vector[n] : -memory->vector[n] > most ? -memory->vector[n] : most;
+  for (n = 0; n < size; n++) most = vector[n] > most ? vector[n] : -vector[n] > most ? -vector[n] : most;
   for (n = 0; n < size; n++) {
-    const float value = most > 0.0f ? memory->vector[n] * (127.0f / most) : 0.0f;
+    const float value = most > 0.0f ? vector[n] * (127.0f / most) : 0.0f;
     kept[n] = (int8_t)(value < 0.0f ? value - 0.5f : value + 0.5f);
     square += kept[n] * kept[n];
   }
@@ -87,9 +87,10 @@ APART float keep_vector(const taught_texts *memory, uint32_t size, int8_t *kept)
 APART float keep_name(rvl *engine, const char *label, int8_t *kept) {
   uint32_t codes[MOST_BYTES], n;
   const uint32_t count = read_name(label, codes), size = rvl_dimension(engine);
-  for (n = 0; n < size; n++) engine->memory->vector[n] = 0.0f;
-  if (count) embed(engine, read_all(engine, codes, 0, count), engine->memory->vector);
-  return keep_vector(engine->memory, size, kept);
+  float *vector = engine->memory->sum;
+  for (n = 0; n < size; n++) vector[n] = 0.0f;
+  if (count) embed(engine, read_all(engine, codes, 0, count), vector);
+  return keep_vector(vector, size, kept);
 }
 
 /* Take a vector to compare rows with. Sums of products stay below 2^31. */
@@ -103,16 +104,20 @@ FAST_APART double closeness(const rvl *engine, const int8_t *kept, float inverse
   return (double)((float)CALL(product, engine, kept, memory->rounded, rvl_dimension(engine)) * (memory->unit * inverse));
 }
 
+INLINE void add_scaled(const int8_t *restrict kept, float scale, uint32_t size, float *restrict sum) {
+  uint32_t n;
+  for (n = 0; n < size; n++) sum[n] += (float)kept[n] * scale;
+}
+
 /* Measure again what depends on all texts of a label. */
-APART void measure(const rvl *engine, uint32_t name) {
+FAST_APART void measure(const rvl *engine, uint32_t name) {
   taught_texts *memory = engine->memory;
   const uint32_t size = rvl_dimension(engine);
   double square = 0.0;
   uint32_t row, n;
   for (n = 0; n < size; n++) memory->sum[n] = 0.0f;
   for (row = name; row < memory->rows; row++)
-    for (n = 0; (row == name || memory->links[row] == name) && n < size; n++)
-      memory->sum[n] += (float)memory->vectors[(size_t)row * size + n] * memory->inverses[row];
+    if (row == name || memory->links[row] == name) add_scaled(memory->vectors + (size_t)row * size, memory->inverses[row], size, memory->sum);
   for (n = 0; n < size; n++) square += (double)memory->sum[n] * memory->sum[n];
   memory->reaches[name] = (float)(square > LEAST ? 1.0 / sqrt_of(square) : 1.0);
   round_vector(memory, memory->sum, size);
@@ -259,15 +264,13 @@ static int is_teachable(const char *label) {
   return size < MOST_BYTES && is_label(bytes, (uint32_t)size + 1);
 }
 
-/* A text as it is kept, which was condensed before. */
-static reader kept_text(const rvl *engine, const char *text) { return read_text(0, text, length_of(text), rvl_read_limit(engine)); }
-
-/* Whether the file answers a text with a label by itself. */
-static int answers_with(rvl *engine, reader source, uint32_t label) {
+/* Read a text once: its vector, to the memory's, and what the file answers by itself: a label's number, or IS_NAME. */
+APART uint32_t read_taught(rvl *engine, const char *text) {
+  const reader source = read_text(0, text, length_of(text), rvl_read_limit(engine)); /* it was condensed before */
   uint32_t best;
-  answer(engine, source, engine->values);
+  read_windows(engine, source, engine->values, engine->memory->vector);
   best = best_of(engine, engine->values);
-  return best == label && reads(engine, source) && !is_unknown(engine, engine->values[best], engine->values);
+  return reads(engine, source) && !is_unknown(engine, engine->values[best], engine->values) ? best : IS_NAME;
 }
 
 /* Add a text as it is kept, in place of what it was taught before. A text of which the file reads nothing is
@@ -279,23 +282,21 @@ APART int add_text(rvl *engine, const char *text, const char *label, int anyway)
   uint32_t name = find_row(memory, label, 1);
   const int is_named = name < memory->rows;
   const size_t length = length_of(text) + 1;
-  int8_t *kept;
+  uint32_t answered;
   if (is_old && is_named && memory->links[old] == name) return RVL_OK;
   if (memory->rows - (uint32_t)is_old + !is_named >= memory->most ||
       memory->used + (is_old ? 0 : length) + (is_named ? 0 : length_of(label) + 1) > memory->room)
     return RVL_FULL;
-  embed(engine, kept_text(engine, text), memory->vector);
-  if (!anyway && keep_vector(memory, size, (int8_t *)memory->sum) <= 0.0f) return RVL_NO_TEXT;
+  answered = read_taught(engine, text);
+  if (!anyway && keep_vector(memory->vector, size, (int8_t *)memory->sum) <= 0.0f) return RVL_NO_TEXT;
   if (is_old) forget_row(engine, old);
   name = find_row(memory, label, 1);
   if (name == memory->rows) {
     append_row(memory, label, IS_NAME | number_of(engine, label));
     memory->inverses[name] = keep_name(engine, label, memory->vectors + (size_t)name * size);
-    embed(engine, kept_text(engine, text), memory->vector);
   }
-  kept = memory->vectors + (size_t)memory->rows * size;
-  memory->inverses[memory->rows] = keep_vector(memory, size, kept);
-  memory->agrees[memory->rows] = (uint8_t)answers_with(engine, kept_text(engine, text), memory->links[name] & ~IS_NAME);
+  memory->inverses[memory->rows] = keep_vector(memory->vector, size, memory->vectors + (size_t)memory->rows * size);
+  memory->agrees[memory->rows] = answered == (memory->links[name] & ~IS_NAME);
   append_row(memory, text, name);
   memory->texts++;
   if (!anyway) measure(engine, name);

@@ -242,10 +242,9 @@ static void text_features(rvl *engine, uint32_t words) {
   for (n = 0; n < engine->vector.outputs && !words; n++) engine->values[n] = 0.0f;
 }
 
-/* The logits of a text's words, in `answers`. */
-static void word_logits(rvl *engine, uint32_t words) {
+/* Add what a last layer says of `values` to `answers`. */
+static void add_logits(rvl *engine, const dense_layer *layer) {
   int n;
-  text_features(engine, words);
-  apply(engine, &engine->logits, 1, NOTHING);
-  for (n = 0; n < engine->logits.outputs; n++) engine->answers[n] = engine->values[n];
+  apply(engine, layer, 1, NOTHING);
+  for (n = 0; n < layer->outputs; n++) engine->answers[n] += engine->values[n];
 }

@@ -55,8 +55,8 @@ static uint32_t window_end(const rvl *engine, uint32_t left) {
   return first ? first : length;
 }
 
-/* What is done with each window; whether it is the only one. */
-typedef void (*window_task)(rvl *engine, uint32_t count, int is_only);
+/* What is done with each window; whether it is the only one, and what is asked. */
+typedef void (*window_task)(rvl *engine, uint32_t count, int is_only, int asked);
 
 /* Copy up to max_chars + 1 code points into `chars`; returns how many there were. */
 APART uint32_t fill(rvl *engine, reader *source) {
@@ -66,12 +66,12 @@ APART uint32_t fill(rvl *engine, reader *source) {
 }
 
 /* Cut a text into windows; returns how many there are. */
-APART uint32_t each_window(rvl *engine, reader source, window_task task) {
+APART uint32_t each_window(rvl *engine, reader source, window_task task, int asked) {
   const uint32_t most = engine->settings[MAX_CHARS];
   reader ahead = source;
   uint32_t count = fill(engine, &ahead), code, place, left = 0, start = 0, windows = 1;
   if (count <= most) {
-    task(engine, count, 1);
+    task(engine, count, 1, asked);
     return 1;
   }
   /* Leave out separators at both ends. */
@@ -89,10 +89,10 @@ APART uint32_t each_window(rvl *engine, reader source, window_task task) {
     end = window_end(engine, left);
     for (place = 0; place < end; place++) next(&source, &code);
     left -= end;
-    task(engine, end, 0);
+    task(engine, end, 0, asked);
     for (ahead = source; left && next(&ahead, &code) && is_separator(code); left--) next(&source, &code);
   }
   fill(engine, &source);
-  task(engine, left, windows == 1);
+  task(engine, left, windows == 1, asked);
   return windows;
 }

@@ -1,4 +1,4 @@
-"""Write the C engine as an archive of two sources, for other projects, and the Go module with them.
+"""Write the C engine as an archive of two sources, for other projects, and the Go module and the Swift package with it.
 
 Run `python -m tools.c_archive [--out FOLDER]`.
 """
@@ -17,6 +17,7 @@ ROOT: Final = Path(__file__).parents[1]
 HEADER: Final = "retvec_lite.h"
 NAME: Final = f"retvec-lite-c-{__version__}.zip"
 GO_NAME: Final = f"retvec-lite-go-{__version__}.zip"
+SWIFT_NAME: Final = f"retvec-lite-swift-{__version__}.zip"
 
 _INCLUDE: Final = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _DATE: Final = (2026, 1, 1, 0, 0, 0)
@@ -55,6 +56,15 @@ def go_module() -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in own} | vendored()
 
 
+def swift_package() -> dict[str, str]:
+    """Return the files of the Swift package by name, without its tests; a checkout would bring the history of the repository along."""
+    parts = "LICENSE engine/*.[ch] swift/CRetvecLite/**/*.[ch] swift/Retvec*/*.* examples/swift/*.swift examples/swift/S*/**/*.swift"
+    own = sorted(path for part in parts.split() for path in ROOT.glob(part))
+    files = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in own}
+    manifest = (ROOT / "Package.swift").read_text(encoding="utf-8")
+    return {**files, "Package.swift": re.sub(r" *\.testTarget\(.*\n", "", manifest)}
+
+
 def write(folder: Path) -> Path:
     """Write the archive into a folder and return its path."""
     own = (ROOT / "engine" / "Makefile", ROOT / "LICENSE")
@@ -71,11 +81,12 @@ def write_zip(target: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def main() -> None:
-    """Write both archives of this version."""
+    """Write the archives of this version."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder (dist)")
     folder = parser.parse_args().out
-    for written in (write(folder), write_zip(folder / GO_NAME, go_module())):
+    others = {GO_NAME: go_module(), SWIFT_NAME: swift_package()}
+    for written in (write(folder), *(write_zip(folder / name, files) for name, files in others.items())):
         print(f"{written}: {written.stat().st_size:,} bytes")
 
 

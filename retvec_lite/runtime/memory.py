@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from retvec_lite.contract import BLANK, EncoderConfig, Floats, Ints
+from retvec_lite.contract import BLANK, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.files import atomic_write, refuse_existing
 from retvec_lite.foreign import read_whole
@@ -35,7 +36,7 @@ _CLOSE, _STEEP, _SAME, _LEAST = 0.415, 15.0, 0.995, 1e-6
 """The rule's numbers, chosen on held-out training texts of Banking77, CLINC150 and MASSIVE.
 
 A text is close to a taught one by the cosine of its vector with that of the taught text and its label's mean, `_OWN` to 1. Closer than the
-names of the classifier's labels are by `_CLOSER`, and by `_CLOSE` beyond what speaks for the classifier: `_DOUBT` times the log of how much
+names of the classifier's labels are, from 0, by `_CLOSER`, and by `_CLOSE` beyond what speaks for the classifier: `_DOUBT` times the log of how much
 likelier it finds its answer than the taught label, twice that for a label that it knows, and less within `_AROUND` of the taught text."""
 
 _MAGIC: Final = b"RVLMEM\r\n"
@@ -49,9 +50,23 @@ _CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _DAMAGED: Final = "is damaged: copy it again, or teach its texts again"
 
-
 Reading = Callable[[Kept], tuple[Floats, str | None]]
 """From what is kept of a text to its vector, float32 `[dimension]`, and the label that the classifier gives it by itself."""
+
+
+class _Rows(NamedTuple):
+    """Vectors as the engine keeps them: integers of 8 bits, float64 `[rows, dimension]`, and 1 / their lengths or 0, float32 `[rows]`."""
+
+    whole: npt.NDArray[np.float64]
+    inverses: Floats
+
+    def closeness(self, vectors: Floats) -> Floats:
+        """Return the cosines with vectors, float32 `[vectors, rows]`, in the engine's bits: vectors are rounded to 16, so that sums are whole."""
+        top = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+        limit = np.float32(min(32767, (2**31 - 1) // (128 * vectors.shape[1])))
+        integers = np.rint(vectors * (limit / np.maximum(top, np.float32(1e-30)))).clip(-limit, limit)
+        found: Floats = (integers.astype(np.float64) @ self.whole.T).astype(np.float32) * (top / limit * self.inverses)
+        return found
 
 
 class _Table(NamedTuple):
@@ -59,21 +74,19 @@ class _Table(NamedTuple):
 
     Attributes:
         taught: the texts of which the classifier reads something, with their labels.
-        own: their vectors, float32 `[texts, dimension]`.
-        means: of the texts and the name of each label, of length 1, float32 `[labels, dimension]`.
-        of: the label of each text, int32 `[texts]`.
-        reaches: 1 / the length of each text's vector beside the mean of its label, float32 `[texts]`.
+        of: the number of each text's label.
+        rows: the vectors of the labels' names, then of the texts.
+        reaches: of a label, 1 / the length of the sum of its vectors; of a text, of its vector beside the mean of its label. float32 `[rows]`.
         agrees: of which texts the classifier has the taught label by itself: there it speaks.
-        names: vectors of the labels' names that say something, float32 `[names, dimension]`.
+        names: the vectors of the classifier's labels' names that say something.
     """
 
     taught: list[tuple[str, str]]
-    own: Floats
-    means: Floats
-    of: Ints
+    of: npt.NDArray[np.int64]
+    rows: _Rows
     reaches: Floats
     agrees: list[bool]
-    names: Floats
+    names: _Rows
 
 
 class Memory:
@@ -98,7 +111,7 @@ class Memory:
         """Start empty. `read` asks the classifier, whose labels and configuration the others are."""
         self._read, self._labels, self._config, self._unknown = read, tuple(labels), config, unknown_label
         self._texts: dict[str, str] = {}
-        self._known: dict[str, tuple[Floats, str | None]] = {}
+        self._known: dict[str, tuple[Floats, np.float32, str | None]] = {}
         self._table: _Table | None = None
 
     def __len__(self) -> int:
@@ -118,7 +131,7 @@ class Memory:
     def teach(self, text: str, label: str) -> None:
         """Take a text with its label, in place of what it was taught before; `Classifier.teach` describes it."""
         kept, label = self._kept(text), checked_label(label)
-        if not kept or not self._vector(kept).any():
+        if not kept or not self._asked(kept)[1]:
             raise RetvecLiteError("Nothing is left to read of this text: teach another one.")
         if self._texts.get(kept) == label:
             return
@@ -178,45 +191,41 @@ class Memory:
         read = read_text(_SURROGATE.sub("\ufffd", text), self._config).replace("\0", "")
         return read.encode()[:MOST_BYTES].decode(errors="ignore")
 
-    def _vector(self, text: str) -> Floats:
-        return self._asked(text)[0]
-
-    def _asked(self, text: str) -> tuple[Floats, str | None]:
+    def _asked(self, text: str) -> tuple[Floats, np.float32, str | None]:
         if text not in self._known:
             vector, label = self._read(Kept(text))
-            self._known[text] = _rounded(vector), label
+            self._known[text] = *_rounded(vector), label
         return self._known[text]
 
-    def _name(self, label: str) -> Floats:
+    def _rows(self, texts: Sequence[str]) -> _Rows:
+        known = [self._asked(text) for text in texts]
+        rows = np.array([row for row, *_ in known], np.float64).reshape(len(known), -1)
+        return _Rows(rows, np.array([inverse for _, inverse, _ in known], np.float32))
+
+    def _name(self, label: str) -> str:
         name = label[:MOST_BYTES]
-        return (
-            self._vector(read_text(_GAP.sub(" ", name), self._config))
-            if _TELLING.search(name)
-            else np.zeros_like(self._vector(""))
-        )
+        return read_text(_GAP.sub(" ", name), self._config) if _TELLING.search(name) else ""
 
     def _compared(self) -> _Table:
-        """Return what texts are compared with."""
+        """Return what texts are compared with; the engine adds up in the same order."""
         if self._table is not None:
             return self._table
-        taught = [(text, label) for text, label in self._texts.items() if self._vector(text).any()]
-        own = np.array([self._vector(text) for text, _ in taught], np.float32).reshape(len(taught), -1)
+        taught = [(text, label) for text, label in self._texts.items() if self._asked(text)[1]]
         labels = list(dict.fromkeys(label for _, label in taught))
-        of = np.array([labels.index(label) for _, label in taught], np.int32)
-        sums = [own[of == place].sum(axis=0) + self._name(label) for place, label in enumerate(labels)]
-        means = np.array([total / max(float(np.linalg.norm(total)), _LEAST) for total in sums], np.float32)
-        joined = _OWN * own + means[of] if labels else own
-        telling = [label for label in self._labels if label != self._unknown and _TELLING.search(label[:MOST_BYTES])]
-        names = [self._name(label) for label in telling[:_MOST_NAMES]]
-        self._table = _Table(
-            taught,
-            own,
-            means,
-            of,
-            (1 / np.maximum(np.linalg.norm(joined, axis=1), _LEAST)).astype(np.float32),
-            [self._asked(text)[1] == label for text, label in taught],
-            np.array(names, np.float32),
-        )
+        of = np.array([labels.index(label) for _, label in taught], np.int64)
+        rows = self._rows([*map(self._name, labels), *(text for text, _ in taught)])
+        reaches = np.ones(len(rows.inverses))
+        for place in range(len(labels)):
+            members = np.append(place, len(labels) + np.flatnonzero(of == place))
+            some = _Rows(rows.whole[members], rows.inverses[members])
+            total = (some.whole.astype(np.float32) * some.inverses[:, None]).sum(axis=0)
+            length = np.float32(_inverse(np.square(total.astype(np.float64)).sum()))
+            shared = some.closeness(total[None])[0].astype(np.float64) * length
+            reaches[members] = _inverse(_OWN * _OWN + 2 * _OWN * shared + 1)
+            reaches[place] = length
+        agrees = [self._asked(text)[2] == label for text, label in taught]
+        names = [name for label in self._labels if label != self._unknown and (name := self._name(label))]
+        self._table = _Table(taught, of, rows, reaches.astype(np.float32), agrees, self._rows(names[:_MOST_NAMES]))
         return self._table
 
     def answer(
@@ -233,14 +242,17 @@ class Memory:
         table = self._compared()
         if not table.taught:
             return [None] * len(vectors)
-        own = vectors @ table.own.T
-        close = np.where(own > _SAME, 1 + own, (_OWN * own + (vectors @ table.means.T)[:, table.of]) * table.reaches)
-        # Of equal ones the first, as in the engine: their products may differ in the last bits.
-        found = (close >= close.max(axis=1, keepdims=True) - _LEAST).argmax(axis=1)
+        dots, first = table.rows.closeness(vectors), len(table.reaches) - len(table.of)
+        means, own = dots[:, :first], dots[:, first:].astype(np.float64)
+        np.add.at(means.T, table.of, dots[:, first:].T)
+        mixed = (_OWN * own + (means * table.reaches[:first])[:, table.of]) * table.reaches[first:]
+        close = np.where(own > _SAME, 1 + own, mixed)
+        found = close.argmax(axis=1)
         best = np.maximum(probabilities[:, columns].max(axis=1).astype(np.float64), np.finfo(np.float32).tiny)
         near = np.full(len(vectors), _UNNAMED)
-        if len(table.names):
-            near = np.log(np.exp(_NEARNESS * (vectors @ table.names.T).astype(np.float64)).mean(axis=1)) / _NEARNESS
+        if len(table.names.whole):
+            powers = np.exp(_NEARNESS * table.names.closeness(vectors).astype(np.float64))
+            near = np.log(powers.mean(axis=1).clip(1)) / _NEARNESS
         answers: list[Answer | None] = []
         for row, place in enumerate(found.tolist()):
             text, label = table.taught[place]
@@ -263,15 +275,17 @@ class Answer(NamedTuple):
     weight: float
 
 
-def _rounded(vector: Floats) -> Floats:
-    """Return a vector as the engine keeps it: rounded to integers of 8 bits, of length 1 or 0."""
+def _inverse(squares: Any) -> Any:
+    """Return 1 / the lengths that belong to squares; of none, 1."""
+    return np.where(squares > _LEAST, 1 / np.sqrt(np.maximum(squares, _LEAST)), 1)
+
+
+def _rounded(vector: Floats) -> tuple[Floats, np.float32]:
+    """Return a vector as the engine keeps it: integers of 8 bits, and 1 / their length, or 0."""
     most = np.abs(vector).max(initial=0.0)
-    if not most > 0:
-        return np.zeros_like(vector)
-    scaled = vector * np.float32(127 / most)
+    scaled = vector * (np.float32(127) / most if most > 0 else np.float32(0))
     whole = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))
-    found: Floats = (whole / np.linalg.norm(whole)).astype(np.float32)
-    return found
+    return whole, np.float32(_inverse(np.square(whole).sum(dtype=np.float64)) if most > 0 else 0)
 
 
 def checked_label(label: str) -> str:

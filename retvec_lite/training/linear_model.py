@@ -117,8 +117,7 @@ def fit_linear(
     """
     scaled, squares = _weighted(features.counts.matrix())
     roots = np.sqrt(squares)
-    texts = len(targets) if targets.ndim == 1 else targets.sum()
-    meaning_length = max(float(texts) / classes, 1.0) ** _MEANING_POWER
+    meaning_length = max(len(targets) / classes, 1.0) ** _MEANING_POWER
     read = [scaled]
     if pieces is not None:
         said = _Centred.of(scaled @ (pieces / roots[:, None]), meaning_length)

@@ -108,7 +108,7 @@ public struct RetvecUpdate: Sendable {
     /// Checks that a file answers the golden texts as it did when it was exported; throws `RetvecError` for the first text that has
     /// other labels.
     ///
-    ///     try update.tryTexts { text in classifier.predictAll(text).map(\.label) }
+    ///     try update.tryTexts { text in classifier.predictAll(text).compactMap(\.label) }
     public func tryTexts(_ labelsOf: (String) throws -> [String]) throws {
         for (text, labels) in texts {
             let found = try labelsOf(text)

@@ -126,24 +126,3 @@ def test_javascript_answers(tmp_path: Path) -> None:
         said = npm_projects.run("node", "index.mjs", cwd=tmp_path)
         assert said.startswith("[") if several else "label:" in said
         assert "loadOnnx" not in text or ("yes" in said and "0.75" in said)
-
-
-def test_swift_calls_what_is_declared() -> None:
-    """No compiler reads it here: modules, types with their first argument, and methods are those of the sources."""
-    package = (ROOT / "Package.swift").read_text("utf-8")
-    sources = {
-        module: "".join(file.read_text("utf-8") for file in (ROOT / "swift" / module).glob("*.swift"))
-        for module in re.findall(r'path: "swift/(\w+)"', package)
-    }
-    for text in [text for text, _ in of_language("swift")]:
-        (module,) = re.findall(r"^import (\w+)$", text, re.MULTILINE)
-        ((kind, argument),) = re.findall(r"let classifier = try (\w+)\((\w+):", text)
-        declared = re.search(rf"class {kind}\b.*", sources[module], re.DOTALL)
-        assert declared, f"{module} has no class {kind}"
-        assert re.search(rf"public (?:convenience )?init\(\s*{argument}: String", declared[0]), argument
-        calls = re.findall(r"classifier\.(\w+)\(", text)
-        assert len(calls) == 1
-        for call in calls:
-            assert re.search(rf"public func {call}\(_ text: String[^\n]*\) throws ->", declared[0]), (
-                f"{kind} has no {call}"
-            )

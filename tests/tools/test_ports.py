@@ -1,26 +1,17 @@
 """The engine for apps: what the build for Android contains, and the C target of the Swift package."""
 
-import ctypes
 import importlib.util
-import json
 import re
 import struct
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from retvec_lite.contract import SEPARATING, EncoderConfig
-from retvec_lite.runtime.artifact import read_artifact
-from retvec_lite.runtime.native import NativeEngine
-from retvec_lite.windows import read_limit, read_text
 from tools.build_engine import zig
 from tools.build_ports import ABIS, JVMS, ROOT, build_android, build_jar
 
 KOTLIN = ROOT / "android/retvec-lite/src/main/kotlin/org/retveclite/NativeEngine.kt"
-
-C_TARGET = ROOT / "swift" / "CRetvecLite" / "include" / "CRetvecLite.h"
 
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 
@@ -64,48 +55,6 @@ def load_alignments(elf: bytes) -> list[int]:
     found = [entry[7] for entry in entries if entry[0] == 1]
     assert found
     return found
-
-
-def test_the_swift_package_names_what_is_there() -> None:
-    package = (ROOT / "Package.swift").read_text("utf-8")
-    places = re.findall(r'path: "([^"]+)"', package)
-    assert [sorted({file.suffix for file in (ROOT / place).rglob("*.*")}) for place in places] == [
-        [".c", ".h"],
-        *[[".swift"]] * 4,
-    ]
-    swift = "".join(file.read_text("utf-8") for file in (ROOT / "swift" / "RetvecLite").glob("*.swift"))
-    header = (ROOT / "engine" / "retvec_lite.h").read_text("utf-8")
-    core_ml = (ROOT / "swift" / "RetvecLiteCoreML" / "Windows.swift").read_text("utf-8")
-    assert set(re.findall(r"crl_\w+", core_ml)) == set(re.findall(r"crl_\w+", C_TARGET.read_text("utf-8")))
-    assert set(re.findall(r"rvl_\w+", swift)) <= set(re.findall(r"rvl_\w+", header))
-
-
-@needs_zig
-def test_the_c_target_of_the_swift_package_gives_the_golden_answers(tmp_path: Path) -> None:
-    compiler, library = zig(), tmp_path / "engine.so"
-    assert compiler is not None
-    source = ROOT / "swift" / "CRetvecLite" / "engine.c"
-    subprocess.run([*compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-    for name in ("plain", "rejecting", "several"):
-        artifact = read_artifact(ROOT / "golden" / f"{name}.retvec")
-        engine = NativeEngine(artifact, library)
-        golden = json.loads((ROOT / "golden" / f"{name}.json").read_text("ascii"))
-        (key,) = (key for key in golden["tolerance"] if key.startswith("engine-"))
-        cases = [case for case in (*golden["cases"], *golden["long"]) if case["text"] is not None]
-        found = engine.probabilities([read_text(case["text"], artifact.config) for case in cases])
-        expected = np.array([case["probabilities"][key] for case in cases])
-        assert len(cases) > 100 and np.abs(found - expected).max() <= golden["tolerance"][key]
-    check_what_core_ml_is_given(ctypes.CDLL(str(library)), [case["text"] for case in cases], artifact.config)
-
-
-def check_what_core_ml_is_given(library: ctypes.CDLL, texts: list[str], config: EncoderConfig) -> None:
-    limit = read_limit(config)
-    for text in [*texts, "", ". " * 300_000 + "free"]:
-        out, given = (ctypes.c_uint32 * limit)(), text.encode("utf-8", "replace")
-        count = library.crl_condense_utf8(given, ctypes.c_size_t(len(given)), out, ctypes.c_size_t(limit))
-        assert [*out[:count]] == [ord(char) for char in read_text(given.decode("utf-8"), config)]
-    found = [code for code in range(0x3100) if library.crl_is_separator(code)]
-    assert found == sorted(SEPARATING)
 
 
 @needs_zig
