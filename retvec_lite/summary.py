@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from retvec_lite.card import describe_meaning, describe_teacher
 from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
@@ -90,7 +91,7 @@ def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[st
     """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
     if held_out is None or held_out.dataset.multi_label:
         return
-    table, labels = held_out.probabilities[0.0], held_out.labels
+    table, labels = held_out.probabilities[Way.CLEAN], held_out.labels
     best = table.argmax(axis=1).tolist()
     for weak in facts.get("weakest", ()):
         mistakes = [

@@ -13,8 +13,8 @@ from retvec_lite.card import describe_teacher
 from retvec_lite.data.calibration import measure_rejection
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, HeldOut
-from retvec_lite.report_page import measured
-from retvec_lite.report_page.doubts import doubtful
+from retvec_lite.data.typos import Way
+from retvec_lite.report_page import sections
 from retvec_lite.report_page.elements import cut, element, markup
 from retvec_lite.verdict import verdict
 from retvec_lite.windows import decided_text
@@ -28,7 +28,7 @@ _TITLE: Final = 120
 
 def check_page(check: Check) -> bytes:
     """Return the page of what is doubtful in labelled texts."""
-    return _page(f"Check of {check.name}", (), [doubtful(check)])
+    return _page(f"Check of {check.name}", (), [sections.doubtful(check)])
 
 
 def training_page(
@@ -42,7 +42,7 @@ def training_page(
         said = [*facts.get("warnings", ()), *verdict(facts, model.labels, decision)]
         return _page(f"Report on {facts['data']}", said, [])
     clean = validation[0.0]
-    labels, answers = held_out.dataset.labels, held_out.probabilities[0.0]
+    labels, answers = held_out.dataset.labels, held_out.probabilities[Way.CLEAN]
     rejection = None
     if decision.thresholds is not None:
         thresholds = zip(held_out.labels, decision.thresholds, strict=True)
@@ -51,21 +51,21 @@ def training_page(
         texts = [decided_text(text, model.encoder) for text in held_out.dataset.texts]
         expected = [None if label == decision.unknown_label else label for label in labels]
         rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
-        last = "answered", measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
+        last = "answered", sections.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
     curve, score = facts.get("learning_curve") or (), "accuracy" if clean.micro_f1 is None else "micro F1"
-    sections = [
-        measured.labels_section(clean, *last),
-        measured.confusions_section(clean) if rejection else None,
-        measured.ways_section(validation, held_out),
-        measured.learning_section(curve, score, facts.get("largest_label"), bool(facts.get("epochs")))
+    parts = [
+        sections.labels_section(clean, *last),
+        sections.confusions_section(clean) if rejection else None,
+        sections.ways_section(validation, held_out),
+        sections.learning_section(curve, score, facts.get("largest_label"), bool(facts.get("epochs")))
         if len(curve) > 1
         else None,
-        measured.calibration_section(clean),
-        measured.coverage_section(rejection) if rejection else None,
-        doubtful(held_out.check),
+        sections.calibration_section(clean),
+        sections.coverage_section(rejection) if rejection else None,
+        sections.doubtful(held_out.check),
     ]
     said = [*verdict(facts, model.labels, decision), *filter(None, [describe_teacher(facts)])]
-    return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])
+    return _page(f"Report on {facts['data']}", said, [part for part in parts if part is not None])
 
 
 def _page(title: str, said: Sequence[str], sections: Sequence[Element]) -> bytes:

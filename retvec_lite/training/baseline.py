@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from retvec_lite.data.typos import Way
 from retvec_lite.training.examples import TrainingData
 
 _WORK: Final = 12_000_000
@@ -16,7 +17,7 @@ def plain_svm(data: TrainingData) -> float | None:
 
     What takes long is decided by the size of the data, so that the same data give the same report.
     """
-    texts, tested = list(data.clean[: data.labelled]), list(data.held_out_texts[0.0])
+    texts, tested = list(data.clean[: data.labelled]), list(data.held_out_texts[Way.CLEAN])
     characters = sum(map(len, texts)) + (0 if data.folds else sum(map(len, tested)))
     if not tested or data.scheme.multi_label or characters * (len(data.labels) + _WORK_BESIDE_LABELS) > _WORK:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
+from retvec_lite.data.typos import Way
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import Origin, telling_names
@@ -77,7 +78,7 @@ class LinearPart:
     config: NgramConfig
     _copies: Sequence[Features]
     _shares: Sequence[float]
-    _held_out: Mapping[float, Features]
+    _held_out: Mapping[Way, Features]
     _background: Features
     _pieces_table: Floats | None
 
@@ -97,13 +98,13 @@ class LinearPart:
         """Read the texts, draw the learning curve, and fit `model` to all texts there are to learn from.
 
         Returns:
-            The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
+            The logits of the held-out texts, each by a model that has not seen it.
         """
         if not len(self._data.held_out.truth):
             self._total, self.curve = 1, []
             self.read()
             self.fit(np.arange(len(self._data.clean)))
-            return {rate: np.zeros((0, len(self._data.labels)), np.float32) for rate in self._data.held_out.ids}
+            return {way: np.zeros((0, len(self._data.labels)), np.float32) for way in self._data.held_out.ids}
         folds = len(self._data.splits)
         whole = folds > 1 or self.few
         last, shares = whole or self._refit, _SHARES if whole else _SHARES_OF_MANY
@@ -112,7 +113,7 @@ class LinearPart:
             self._total *= 2  # a first fit labels the texts without labels
         self.read()
         chosen = self._choose_penalty() if self.few else None
-        found = {share: self._predict(share, (0.0,)) for share in shares}
+        found = {share: self._predict(share, (Way.CLEAN,)) for share in shares}
         found[1.0] = chosen or self._predict()
         self.curve = self._learning_curve(found)
         if last:
@@ -133,7 +134,7 @@ class LinearPart:
         """Return the logits of the held-out texts as they are, each by a model that has not seen it."""
         self._total = len(self._data.splits)
         self.read()
-        return self._predict(rates=(0.0,))
+        return self._predict(ways=(Way.CLEAN,))
 
     def read(self) -> None:
         """Read the texts and their copies; of many long texts, copies alone: most of their words are as they were."""
@@ -182,17 +183,17 @@ class LinearPart:
         self.model = self._solve(rows, held_out)
         return Fit(self.model.weights)
 
-    def logits(self, rate: float, rows: Rows) -> Floats:
+    def logits(self, way: Way, rows: Rows) -> Floats:
         """Return the logits of some held-out texts by `model`, float32 `[texts, classes]`."""
-        return self.model.scores(self._held_out[rate][rows])
+        return self.model.scores(self._held_out[way][rows])
 
-    def _learning_curve(self, found: Mapping[float, Mapping[float, Floats]]) -> list[tuple[int, float]]:
+    def _learning_curve(self, found: Mapping[float, HeldOutLogits]) -> list[tuple[int, float]]:
         """Return the points of `curve`, from the logits of held-out texts by models of shares of the texts."""
         data, points = self._data, {}
         for share in sorted(found):
             # With a text or two of each label, every share is all of them.
             count = round(np.mean([np.count_nonzero(self._share(rows, share) < data.texts) for rows, _ in data.splits]))
-            points[count] = data.scheme.score(found[share][0.0], data.held_out.truth)
+            points[count] = data.scheme.score(found[share][Way.CLEAN], data.held_out.truth)
         return list(points.items())
 
     def _share(self, rows: Rows, share: float) -> Rows:
@@ -298,10 +299,10 @@ class LinearPart:
         related = related[np.isin(targets[related], described)]
         return np.concatenate([others, called[telling], related, rows[origins == Origin.UNLABELLED]])
 
-    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> HeldOutLogits:
-        """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""
+    def _predict(self, share: float = 1.0, ways: Iterable[Way] | None = None) -> HeldOutLogits:
+        """Return the logits of held-out texts, written in some ways or in all, by models of a share of the texts."""
 
         def fit(rows: Rows) -> None:
             self.model = self._solve(self._share(rows, share))
 
-        return held_out_logits(self._data, fit, self.logits, rates)
+        return held_out_logits(self._data, fit, self.logits, ways)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.data.labels import class_weights
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.terminal import Progress, silent
@@ -65,11 +66,11 @@ class NetworkPart:
         network.load(best.weights)
         return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
 
-    def logits(self, rate: float, rows: Rows) -> Floats:
+    def logits(self, way: Way, rows: Rows) -> Floats:
         """Return the logits of some held-out texts under the weights fitted last, float32 `[texts, classes]`."""
         assert self._network is not None
         data = self._plan.data
-        return self._network.logits(data.held_out.ids[rate][rows], len(data.labels), PREDICTION_BATCH)
+        return self._network.logits(data.held_out.ids[way][rows], len(data.labels), PREDICTION_BATCH)
 
     def _settings(self, share: float) -> FitSettings:
         """Return the settings of a fit with a share of the epochs."""

@@ -10,6 +10,7 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
+from retvec_lite.data.typos import Way
 from retvec_lite.model.heads import BertHead, HeadSpec, LinearHead, RnnHead
 from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
@@ -150,8 +151,8 @@ def recommended(
     return dataclasses.replace(found, epochs=max(found.epochs, math.ceil(fewest / steps_an_epoch)))
 
 
-HeldOutLogits = Mapping[float, Floats]
-"""Logits of the held-out texts by the way they are written (see `HeldOutIds`), float32 `[texts, classes]`, each by a fit that has not seen it."""
+HeldOutLogits = Mapping[Way, Floats]
+"""Logits of the held-out texts by the way they are written, float32 `[texts, classes]`, each by a fit that has not seen it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,24 +206,24 @@ class Part(Protocol):
         """Learn from some of the training texts; with all of them, it is what the classifier is made of."""
         ...
 
-    def logits(self, rate: float, rows: Rows) -> Floats:
-        """Return what the last fit says of some held-out texts, float32 `[texts, classes]`; `rate` says how they are written."""
+    def logits(self, way: Way, rows: Rows) -> Floats:
+        """Return what the last fit says of some held-out texts, float32 `[texts, classes]`."""
         ...
 
 
 def held_out_logits(
     data: TrainingData,
     fit: Callable[[Rows], object],
-    logits: Callable[[float, Rows], Floats],
-    rates: Iterable[float] | None = None,
+    logits: Callable[[Way, Rows], Floats],
+    ways: Iterable[Way] | None = None,
 ) -> HeldOutLogits:
     """Fit a part to each split of the texts, and return what it says of those that it is tested on, written in some ways or in all."""
     shape = len(data.held_out.truth), len(data.labels)
-    found = {rate: np.zeros(shape, np.float32) for rate in rates or data.held_out.ids}
+    found = {way: np.zeros(shape, np.float32) for way in ways or data.held_out.ids}
     for rows, others in data.splits:
         fit(rows)
-        for rate, table in found.items():
-            table[others] = logits(rate, others)
+        for way, table in found.items():
+            table[others] = logits(way, others)
     return found
 
 

@@ -85,8 +85,8 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     # How much each part counts.
     factors, shift = mix_held_out(parts, data.held_out.truth, data.scheme)
     together = {
-        rate: np.sum([factors[name] * found[rate] for name, found in parts.items()], axis=0) + shift
-        for rate in data.held_out.ids
+        way: np.sum([factors[name] * found[way] for name, found in parts.items()], axis=0) + shift
+        for way in data.held_out.ids
     }
 
     # One file: the last layers add up.
@@ -158,16 +158,16 @@ class Mix(NamedTuple):
 
 
 def mix_held_out(
-    parts: Mapping[str, Mapping[float, Floats]],
+    parts: Mapping[str, HeldOutLogits],
     truth: Ints,
     scheme: LabelScheme,
 ) -> Mix:
-    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words; the usual one of none."""
+    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and way of writing; the usual one of none."""
     if not len(truth):
         return Mix({name: USUAL_FACTORS[name] for name in parts})
     together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
-    rates = max(len(logits) for logits in parts.values())
-    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth))
+    ways = max(map(len, parts.values()))
+    return fit_mix(together, np.concatenate([truth] * ways), scheme, len(truth))
 
 
 def fit_mix(

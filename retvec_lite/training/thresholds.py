@@ -19,12 +19,14 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.calibration import Rejection, measure_rejection
 from retvec_lite.data.rates import Rate, choose_threshold, lean, lowered, measure_rates, score_answers
 from retvec_lite.data.scores import Evaluation, score, score_sets
+from retvec_lite.data.typos import Way
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.plan import HeldOutLogits
 from retvec_lite.windows import decided_text
 
-_USUAL: Final = 0.2
-"""Largest share of mistyped words in the held-out texts that choose the threshold of one label."""
+_USUAL: Final = (Way.CLEAN, Way.FEW_TYPOS)
+"""How the held-out texts are written that choose the threshold of one label."""
 
 _GRID: Final = np.arange(2, 99) / 100
 """Thresholds of several labels to choose from."""
@@ -91,20 +93,20 @@ class Judged(NamedTuple):
 
 
 def decide(
-    logits: Mapping[float, Floats],
+    logits: HeldOutLogits,
     data: TrainingData,
     reject_at: float,
     unknown_label: str | None,
     background: Floats | None = None,
 ) -> Judged:
-    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]` by the share of mistyped words.
+    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]`.
 
     Those of the `background`, texts of no label, decide where there are no held-out texts.
     """
     if not len(data.held_out.truth):
         return Judged(choose_blindly(data, unknown_label, background), {}, {}, 0.0)
-    probabilities = {rate: data.scheme.probabilities(found) for rate, found in logits.items()}
-    error = _standard_error(logits[0.0], data)
+    probabilities = {way: data.scheme.probabilities(found) for way, found in logits.items()}
+    error = _standard_error(logits[Way.CLEAN], data)
     if data.scheme.multi_label:
         several, scores = choose_several(probabilities, data)
         return Judged(several, scores, {}, error, unread=count_unread(data, several))
@@ -112,11 +114,11 @@ def decide(
     decision = choose_decision(probabilities, data, reject_at, unknown_label)
     rates = measure_rates(*_usual(probabilities, data, decision), data.labels, decision)
     answers = count_answers(probabilities, data, decision)
-    probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
-    scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
+    mistyped = {way: found for way, found in probabilities.items() if way.rate is not None}
+    scores = {way.value: score(truth, found, data.labels) for way, found in mistyped.items()}
     shares = data.label_shares
     largest = float((data.held_out.truth == (shares.index(max(shares)) if shares else 0)).mean())
-    rejections = measure_held_out(probabilities, data, decision)
+    rejections = measure_held_out(mistyped, data, decision)
     return Judged(decision, scores, rejections, error, largest, rates, answers, count_unread(data, decision))
 
 
@@ -156,7 +158,7 @@ def _standard_error(logits: Floats, data: TrainingData) -> float:
 
 
 def choose_decision(
-    probabilities: Mapping[float, Floats], data: TrainingData, keep: float, unknown_label: str | None = None
+    probabilities: Mapping[Way, Floats], data: TrainingData, keep: float, unknown_label: str | None = None
 ) -> Decision:
     """Choose the largest threshold that keeps a share of the right answers to clean texts and those with a few typos together.
 
@@ -197,31 +199,31 @@ def _undecided(data: TrainingData, unknown_label: str | None) -> Decision:
     )
 
 
-def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision) -> float:
+def count_answers(probabilities: Mapping[Way, Floats], data: TrainingData, decision: Decision) -> float:
     """Return how many right answers to different texts there are to choose by, less where some labels have few of them (Kish 1965)."""
     _, right, truth = score_answers(*_usual(probabilities, data, decision), data.labels, decision)
     counts = np.unique(truth[right], return_counts=True)[1]
-    copies = sum(0 <= rate <= _USUAL for rate in probabilities)
+    copies = sum(way in _USUAL for way in probabilities)
     return float(len(counts) ** 2 / np.sum(1.0 / counts) / copies) if len(counts) else 0.0
 
 
 def _usual(
-    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
+    probabilities: Mapping[Way, Floats], data: TrainingData, decision: Decision
 ) -> tuple[list[str], list[str | None], Floats]:
     """Return held-out texts as users write them, clean and with a few typos, the right label of each, and the probabilities."""
-    usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
-    texts = [text for rate in usual for text in _read(rate, data)]
+    usual = {way: found for way, found in probabilities.items() if way in _USUAL}
+    texts = [text for way in usual for text in _read(way, data)]
     return texts, _expected(data, decision) * len(usual), np.concatenate(list(usual.values()))
 
 
 def measure_held_out(
-    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
+    probabilities: Mapping[Way, Floats], data: TrainingData, decision: Decision
 ) -> dict[float, Rejection]:
-    """Return how held-out texts are answered at each share of mistyped words."""
+    """Return how held-out texts are answered by the share of mistyped words."""
     expected = _expected(data, decision)
     return {
-        rate: measure_rejection(_read(rate, data), expected, found, data.labels, decision)
-        for rate, found in probabilities.items()
+        way.value: measure_rejection(_read(way, data), expected, found, data.labels, decision)
+        for way, found in probabilities.items()
     }
 
 
@@ -231,7 +233,7 @@ def count_unread(data: TrainingData, decision: Decision) -> int:
     labelled = (
         truth.any(axis=1) if data.scheme.multi_label else [label is not None for label in _expected(data, decision)]
     )
-    return sum(has and not decision.reads(text) for has, text in zip(labelled, _read(0.0, data), strict=True))
+    return sum(has and not decision.reads(text) for has, text in zip(labelled, _read(Way.CLEAN, data), strict=True))
 
 
 def _expected(data: TrainingData, decision: Decision) -> list[str | None]:
@@ -240,9 +242,9 @@ def _expected(data: TrainingData, decision: Decision) -> list[str | None]:
     return [None if label == decision.unknown_label else label for label in labels]
 
 
-def _read(rate: float, data: TrainingData) -> list[str]:
+def _read(way: Way, data: TrainingData) -> list[str]:
     """Return the held-out texts as the decision sees them."""
-    return [decided_text(text, data.config) for text in data.held_out_texts[rate]]
+    return [decided_text(text, data.config) for text in data.held_out_texts[way]]
 
 
 class Thresholds(NamedTuple):
@@ -259,9 +261,7 @@ class _Counts(NamedTuple):
     both: Floats
 
 
-def choose_several(
-    probabilities: Mapping[float, Floats], data: TrainingData
-) -> tuple[Decision, dict[float, Evaluation]]:
+def choose_several(probabilities: Mapping[Way, Floats], data: TrainingData) -> tuple[Decision, dict[float, Evaluation]]:
     """Choose thresholds for clean texts and mistyped ones together; return them, and scores at each share of mistyped words."""
     truth, count = data.held_out.truth, len(data.held_out.truth)
     groups = np.arange(count) % _GROUPS
@@ -274,9 +274,9 @@ def choose_several(
     )
     names = [tuple(data.labels[column] for column in np.flatnonzero(row)) for row in truth]
     scores = {
-        rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
-        for place, (rate, table) in enumerate(probabilities.items())
-        if rate >= 0
+        way.value: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
+        for place, (way, table) in enumerate(probabilities.items())
+        if way.rate is not None
     }
     return Decision(characters=data.characters, thresholds=found.values), scores
 

@@ -35,6 +35,7 @@ from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.splits import split_rows
 from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
@@ -48,7 +49,7 @@ from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.described import Origin, describe
 from retvec_lite.training.encoders import ITSELF
-from retvec_lite.training.examples import DISGUISED, Rows, Split, TrainingData, make_examples
+from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
     Translation,
@@ -119,11 +120,10 @@ def _fit(
     stack = fit_parts(plan, progress)
     judged = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
-    answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
-    by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
+    answers = {way: data.scheme.probabilities(found) for way, found in stack.logits.items()}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     warned = (*request.warnings, *_about_names(request.training, plan))
-    held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED), warned)
+    held_out = HeldOut(tested.texts, rows, data.labels, answers, warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -203,8 +203,8 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     linear = LinearPart(Plan(data, LinearHead(), PRIME, {}, settings), progress=progress)
     logits = linear.answer()
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
-    probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
-    return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities}, warnings=(*request.warnings,))
+    probabilities = data.scheme.probabilities(factors[LINEAR] * logits[Way.CLEAN] + shift)
+    return HeldOut(texts, tuple(texts.given_rows), data.labels, {Way.CLEAN: probabilities}, (*request.warnings,))
 
 
 def _bars(progress: Progress) -> Progress:

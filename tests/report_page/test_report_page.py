@@ -11,6 +11,7 @@ from standin import classifier
 from tiny_data import tiny_dataset
 
 from retvec_lite.api import check, train, write_report
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.loading import load
 from retvec_lite.report_page.charts import counts, shares
@@ -69,7 +70,7 @@ def test_figures_are_those_of_the_scores() -> None:
     made = Read(page(found)).text
     assert found.held_out
     for rate, scores in found.validation.items():
-        right = found.held_out.probabilities[rate].argmax(axis=1) == [
+        right = found.held_out.probabilities[Way(rate)].argmax(axis=1) == [
             LABELS.index(name) for name in found.held_out.dataset.labels
         ]
         assert right.mean() == pytest.approx(scores.accuracy) and f"{scores.accuracy:.1%}" in made

@@ -12,11 +12,12 @@ from synonyms import UNSEEN, foreign, in_georgian, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite.card import describe_meaning
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
 from retvec_lite.trained import TrainedClassifier
 from retvec_lite.training import meaning_part
-from retvec_lite.training.examples import TRANSLATED, TrainingData, make_examples
+from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import Translation, other_languages, plain_words, similar_words, translate
 from retvec_lite.training.meaning_part import LEAST_WORDS, MeaningPart, make_part
 from retvec_lite.training.train import Outcome
@@ -104,7 +105,7 @@ def test_every_second_copy_is_a_translation(data: TrainingData) -> None:
     for copy, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
         left = sum(word in KNOWN for text in copy for word in text.split())
         assert (left == 0) == is_translated
-    assert len(data.held_out_texts[TRANSLATED]) == len(data.clean) and TRANSLATED in data.held_out.ids
+    assert len(data.held_out_texts[Way.TRANSLATED]) == len(data.clean) and Way.TRANSLATED in data.held_out.ids
     assert data.is_translated and set("გო") <= set("".join(data.spelled))
     plain = make_examples(tiny_dataset(3), tiny_dataset(3), copies=2, typo_rate=0.2, seed=0)
     assert not plain.is_translated and len(plain.mistyped) == 2

@@ -14,6 +14,7 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite.format import convert, package
 from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.data.typos import Way
 from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS
@@ -199,7 +200,7 @@ def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
     found = fitter(data)
     logits, curve = found.learn(), found.curve
     assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
-    assert curve[-1][1] == (logits[0.0].argmax(axis=1) == data.held_out.truth).mean()
+    assert curve[-1][1] == (logits[Way.CLEAN].argmax(axis=1) == data.held_out.truth).mean()
     assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
 
 

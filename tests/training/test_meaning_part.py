@@ -11,6 +11,7 @@ from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
@@ -227,7 +228,7 @@ def test_codebooks_of_ngrams_read_it_beside_them(
     logits = fitter.learn()
     assert fitter.config.codebooks == 1
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
-    assert synonym_data.scheme.score(logits[0.0], synonym_data.held_out.truth) > 0.9
+    assert synonym_data.scheme.score(logits[Way.CLEAN], synonym_data.held_out.truth) > 0.9
 
 
 def test_a_file_without_room_for_it_has_none() -> None:

@@ -13,6 +13,7 @@ from tiny_data import FILLERS, WORDS
 
 from retvec_lite.contract import EncoderConfig, Floats, bits
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
@@ -103,16 +104,16 @@ def usual(data: Dataset = DATA, validation: Dataset | None = None, **options: An
 
 
 @pytest.fixture(scope="module")
-def measured() -> dict[float, Floats]:
-    """What the training of `trained` measured: the logits of its validation texts by share of mistyped words."""
+def measured() -> dict[Way, Floats]:
+    """What the training of `trained` measured: the logits of its validation texts by way of writing."""
     return {}
 
 
 @pytest.fixture(scope="module")
-def trained(measured: dict[float, Floats]) -> Outcome:
+def trained(measured: dict[Way, Floats]) -> Outcome:
     plain = trainer.decide
 
-    def decide(logits: Mapping[float, Floats], *others: Any) -> Any:
+    def decide(logits: Mapping[Way, Floats], *others: Any) -> Any:
         measured.update(logits)
         return plain(logits, *others)
 
@@ -141,9 +142,9 @@ def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:
     assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.8
 
 
-def test_answers_are_those_that_the_training_measured(trained: Outcome, measured: dict[float, Floats]) -> None:
+def test_answers_are_those_that_the_training_measured(trained: Outcome, measured: dict[Way, Floats]) -> None:
     """But for rounding: the last layer is multiplied with that of the sentence network, and lies on a grid of 8 bits."""
-    expected = measured[0.0] - measured[0.0].mean(axis=1, keepdims=True)
+    expected = measured[Way.CLEAN] - measured[Way.CLEAN].mean(axis=1, keepdims=True)
     assert np.abs(expected).max() > 0.5
     reference, engine = Reference(trained.model), TrainedClassifier(trained.model)
     for answers in (reference.probabilities, engine.probabilities):

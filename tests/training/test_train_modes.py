@@ -20,6 +20,7 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
 from retvec_lite.loading import load
 from retvec_lite.model import reference_network
@@ -273,7 +274,7 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -
         table[row] = (1 - sure) * table[row] + sure * np.eye(len(model.labels))[1]
     dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
     found = dataclasses.replace(
-        held_out, dataset=dataset, probabilities={0.0: table}, rows=tuple(range(100, 100 + len(table)))
+        held_out, dataset=dataset, probabilities={Way.CLEAN: table}, rows=tuple(range(100, 100 + len(table)))
     )
     lines = str(TrainedClassifier(model, {}, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))

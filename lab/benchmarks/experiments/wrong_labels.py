@@ -19,6 +19,7 @@ from benchmarks.data.sets import STARTER, read_part
 from benchmarks.tables.cells import markdown_table
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.suspects import check_answers, suspicion
+from retvec_lite.data.typos import Way
 
 SETS: Final = ("Banking77", "SMS spam", STARTER)
 SHARES: Final = (0.05, 0.1, 0.2)
@@ -46,7 +47,7 @@ def measure(data: Dataset, share: float) -> Row:
     spoiled, wrong = spoil(data, share)
     held_out = rl.train(spoiled).held_out
     assert held_out is not None
-    probabilities = held_out.probabilities[0.0].astype(np.float64)
+    probabilities = held_out.probabilities[Way.CLEAN].astype(np.float64)
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     truth = np.array([held_out.labels.index(label) for label in spoiled.labels])
     count = int(wrong.sum())
