@@ -91,7 +91,7 @@ def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[st
     """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
     if held_out is None or held_out.dataset.multi_label:
         return
-    table, labels = held_out.probabilities[Way.CLEAN], held_out.labels
+    table, labels = held_out.outcomes[Way.CLEAN].probabilities, held_out.outcomes[Way.CLEAN].labels
     best = table.argmax(axis=1).tolist()
     for weak in facts.get("weakest", ()):
         mistakes = [

@@ -15,7 +15,7 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
-from retvec_lite.data.rates import Rate, lean
+from retvec_lite.data.outcome import Rate, lean
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.arguments import checked
-from retvec_lite.contract import Floats
 from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels, label_table
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.typos import Way
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
@@ -187,15 +187,13 @@ class HeldOut:
     Attributes:
         dataset: the texts as they were given, with their labels. Cross-validated, these are all training texts, in their order.
         rows: row of each text in the training data, counted from 0; empty where the texts are from elsewhere.
-        labels: in the order of the columns.
-        probabilities: float32 `[texts, labels]`, by the way in which the texts are written.
+        outcomes: what was answered, by the way in which the texts are written.
         warnings: sentences about what is odd in the data.
     """
 
     dataset: Dataset
     rows: tuple[int, ...]
-    labels: tuple[str, ...]
-    probabilities: Mapping[Way, Floats]
+    outcomes: Mapping[Way, Outcome]
     warnings: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -206,9 +204,10 @@ class HeldOut:
 
 def check_answers(found: HeldOut) -> Check:
     """Return what the answers to held-out texts say about their labels."""
-    dataset, labels = found.dataset, found.labels
+    dataset, clean = found.dataset, found.outcomes[Way.CLEAN]
+    labels = clean.labels
     rows = found.rows or dataset.rows or range(len(dataset))
-    probabilities = found.probabilities[Way.CLEAN].astype(np.float64)
+    probabilities = clean.probabilities.astype(np.float64)
     copies = copy_groups(dataset.texts, dataset.labels, dataset.groups, rows)
     twins = find_twins(dataset, labels, probabilities)
     names = {frozenset((pair.first, pair.second)) for pair in twins}

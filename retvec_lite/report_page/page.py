@@ -1,6 +1,7 @@
 """The page of a training or a check. The same findings give the same bytes."""
 
 import base64
+import dataclasses
 import hashlib
 import re
 import string
@@ -10,14 +11,13 @@ from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element
 
 from retvec_lite.card import describe_teacher
-from retvec_lite.data.calibration import measure_rejection
+from retvec_lite.data.outcome import measure_rejection
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, HeldOut
 from retvec_lite.data.typos import Way
 from retvec_lite.report_page import sections
 from retvec_lite.report_page.elements import cut, element, markup
 from retvec_lite.verdict import verdict
-from retvec_lite.windows import decided_text
 
 if TYPE_CHECKING:
     from retvec_lite.model.weight_files import TrainedModel
@@ -42,16 +42,14 @@ def training_page(
         said = [*facts.get("warnings", ()), *verdict(facts, model.labels, decision)]
         return _page(f"Report on {facts['data']}", said, [])
     clean = validation[0.0]
-    labels, answers = held_out.dataset.labels, held_out.probabilities[Way.CLEAN]
-    rejection = None
+    # The threshold may be another one since.
+    outcome = dataclasses.replace(held_out.outcomes[Way.CLEAN], decision=decision)
+    rejection = None if decision.multi_label else measure_rejection(outcome)
     if decision.thresholds is not None:
-        thresholds = zip(held_out.labels, decision.thresholds, strict=True)
+        thresholds = zip(outcome.labels, decision.thresholds, strict=True)
         last = "threshold", {label: f"{value:.2f}" for label, value in thresholds}
     else:
-        texts = [decided_text(text, model.encoder) for text in held_out.dataset.texts]
-        expected = [None if label == decision.unknown_label else label for label in labels]
-        rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
-        last = "answered", sections.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
+        last = "answered", sections.answered(held_out.dataset.labels, ~outcome.unanswered)
     curve, score = facts.get("learning_curve") or (), "accuracy" if clean.micro_f1 is None else "micro F1"
     parts = [
         sections.labels_section(clean, *last),

@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from retvec_lite.data.calibration import Bools, Rejection
 from retvec_lite.data.copies import CopyGroup
+from retvec_lite.data.outcome import Bools, Rejection
 from retvec_lite.data.scores import Confusion, Evaluation
 from retvec_lite.data.suspects import COUNTED, Check, HeldOut, Suspect
 from retvec_lite.data.typos import Way
@@ -86,10 +86,9 @@ def ways_section(validation: Mapping[float, Evaluation], held_out: HeldOut) -> E
             "F1 over all labels of all texts.",
             table(("texts", "F1"), [_way(*row) for row in scores.items()]),
         )
-    truth = np.array([held_out.labels.index(label) for label in held_out.dataset.labels])
     written = {name: Way(rate) for name, rate in ways.items()} | {"disguised": Way.DISGUISED}
-    answers = {name: held_out.probabilities[way] for name, way in written.items() if way in held_out.probabilities}
-    right = {name: found.argmax(axis=1) == truth for name, found in answers.items()}
+    answers = {name: held_out.outcomes[way] for name, way in written.items() if way in held_out.outcomes}
+    right = {name: found.probabilities.argmax(axis=1) == found.truth for name, found in answers.items()}
     clean = right["as written"]
     rows = []
     for name, hits in right.items():

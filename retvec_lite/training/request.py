@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.copies import different
 from retvec_lite.data.dataset import IN_MEMORY, Dataset, as_dataset
 from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
-from retvec_lite.data.labels import ClassWeights, choose_class_weights
+from retvec_lite.data.labels import ClassWeights, choose_class_weights, unknown_rows
 from retvec_lite.data.origin import data_hash
 from retvec_lite.data.texts import texts_of
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both

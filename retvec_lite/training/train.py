@@ -32,6 +32,7 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, undivided
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.origin import data_hash, today, versions
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.splits import split_rows
 from retvec_lite.data.suspects import HeldOut
@@ -77,15 +78,15 @@ _OF_SENTENCES: Final = "en"
 """The language of the sentence network."""
 
 
-class Outcome(NamedTuple):
+class Trained(NamedTuple):
     """A trained model, its validation scores at each share of mistyped words, and what it answered to held-out texts."""
 
     model: TrainedModel
     validation: Mapping[float, Evaluation]
-    held_out: HeldOut | None = None
+    held_out: HeldOut
 
 
-def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Outcome:
+def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:
     """Train a classifier.
 
     Options that are None follow the number of texts, see `recommended`; `settings`, for experiments, replace that choice and what the
@@ -112,7 +113,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 
 def _fit(
     request: Request, settings: FitSettings | None, progress: Progress
-) -> tuple[Outcome, Score | None, dict[str, float]]:
+) -> tuple[Trained, Score | None, dict[str, float]]:
     """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out, and how good its teacher."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
@@ -120,10 +121,9 @@ def _fit(
     stack = fit_parts(plan, progress)
     judged = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
-    answers = {way: data.scheme.probabilities(found) for way, found in stack.logits.items()}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     warned = (*request.warnings, *_about_names(request.training, plan))
-    held_out = HeldOut(tested.texts, rows, data.labels, answers, warned)
+    held_out = HeldOut(tested.texts, rows, judged.outcomes, warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -148,7 +148,7 @@ def _fit(
         "smallest_label": list(request.training.smallest_label),
         "baseline": plain_svm(data),
         **stack.facts,
-        **judged.facts(),
+        **judged.facts,
         "doubtful": len(held_out.check.suspects),
         "one_label": next(([pair.first, pair.second, pair.texts] for pair in held_out.check.twins), None),
     }
@@ -167,7 +167,7 @@ def _fit(
     score = judge(stack.logits, data) if judged.scores else None
     teacher, is_tested = plan.teacher, bool(data.folds)
     of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
-    return Outcome(model, judged.scores, held_out), score, of_teacher
+    return Trained(model, judged.scores, held_out), score, of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:
@@ -193,9 +193,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     """
     texts = request.training
     if len(texts) <= FEW:
-        outcome = fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress))
-        assert outcome.held_out is not None
-        return outcome.held_out
+        return fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress)).held_out
     options = dataclasses.replace(request.options, typo_rate=0.0)
     settings = settings_for(texts, dataclasses.replace(request, options=options), is_linear=True)
     folds = choose_folds(texts, request.options.seed)
@@ -204,7 +202,8 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     logits = linear.answer()
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[Way.CLEAN] + shift)
-    return HeldOut(texts, tuple(texts.given_rows), data.labels, {Way.CLEAN: probabilities}, (*request.warnings,))
+    outcome = Outcome(texts.texts, data.held_out.truth, probabilities, data.labels)
+    return HeldOut(texts, tuple(texts.given_rows), {Way.CLEAN: outcome}, (*request.warnings,))
 
 
 def _bars(progress: Progress) -> Progress:

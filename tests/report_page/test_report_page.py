@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_cases import HOSTILE, LABELS, checked, findings, page
+from report_cases import HOSTILE, checked, findings, page
 from standin import classifier
 from tiny_data import tiny_dataset
 
@@ -70,12 +70,19 @@ def test_figures_are_those_of_the_scores() -> None:
     made = Read(page(found)).text
     assert found.held_out
     for rate, scores in found.validation.items():
-        right = found.held_out.probabilities[Way(rate)].argmax(axis=1) == [
-            LABELS.index(name) for name in found.held_out.dataset.labels
-        ]
+        right = found.held_out.outcomes[Way(rate)].is_right
         assert right.mean() == pytest.approx(scores.accuracy) and f"{scores.accuracy:.1%}" in made
     for row in found.validation[0.0].classes:
         assert f"{row.texts}{row.precision:.0%}{row.recall:.0%}" in re.sub(r"\s", "", made)
+
+
+def test_another_threshold_answers_other_texts() -> None:
+    found = findings()
+    for threshold in (0.4, 0.9):
+        made = found.with_threshold(threshold)
+        assert made.held_out
+        answered = 1 - (made.held_out.outcomes[Way.CLEAN].scores < threshold).mean()
+        assert 0 < answered < 1 and f"{answered:.0%} answered" in Read(page(made)).text
 
 
 def test_the_same_findings_give_the_same_bytes() -> None:

@@ -21,7 +21,7 @@ from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.options import TrainArguments
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.request import Request, read_request
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
@@ -40,7 +40,7 @@ def train(
     settings: FitSettings | None = None,
     progress: Progress = silent,
     **given: Any,
-) -> Outcome:
+) -> Trained:
     """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings of one's own."""
     options = {
         "validation": "auto" if validation is None else validation,
@@ -89,7 +89,7 @@ def linear_of(
 class Crossed:
     """A cross-validated training of 48 texts, what it told of its progress, and the parts as it left them."""
 
-    trained: Outcome
+    trained: Trained
     told: Told
     network: NetworkPart
     linear: LinearPart

@@ -10,6 +10,7 @@ from standin import classifier
 
 from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.scores import score
 from retvec_lite.data.suspects import Check, HeldOut, Suspect, Twins
 from retvec_lite.data.typos import Way
@@ -46,13 +47,13 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     names = tuple(labels[place % len(labels)] for place in range(count))
     dataset = Dataset(tuple(given[place % len(given)] for place in range(count)), names, Path("made.csv"))
     truth = np.array([labels.index(name) for name in names])
-    answers = {}
+    outcomes, decision = {}, Decision(threshold=0.4)
     for way in (Way.CLEAN, Way.FEW_TYPOS, Way.MANY_TYPOS, Way.DISGUISED):
         sure = 5 if way.rate is None else 3 - 2 * way.rate
         logits = random.normal(size=(count, len(labels))) + sure * np.eye(len(labels))[truth]
-        answers[way] = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)).astype(np.float32)
-    decision = Decision(threshold=0.4)
-    validation = {way.rate: score(names, found, labels) for way, found in answers.items() if way.rate is not None}
+        answers = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)).astype(np.float32)
+        outcomes[way] = Outcome.of(dataset, dataset.texts, answers, labels, decision)
+    validation = {way.rate: score(found) for way, found in outcomes.items() if way.rate is not None}
     facts: dict[str, Any] = {
         "data": "made.csv",
         "training_texts": count,
@@ -64,7 +65,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
         "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)],
     }
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
-    held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, (*facts["warnings"],))
+    held_out = HeldOut(dataset, tuple(range(count)), outcomes, (*facts["warnings"],))
     return TrainedClassifier(model, validation, held_out)
 
 

@@ -21,7 +21,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import choose_language, choose_pieces, language_shares
 from retvec_lite.training.meaning_part import MeaningPart, count_words, make_part
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
@@ -160,22 +160,22 @@ def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, 
 # --- trained ----------------------------------------------------------------------------------------------------------
 
 
-def trained_on(data: Dataset, **given: Any) -> Outcome:
+def trained_on(data: Dataset, **given: Any) -> Trained:
     options = {"head": "linear", "ngram_kb": 20, "meaning": synonyms(), **given}
     return train(data, embedding=random_embedding(dimension=64), settings=QUICK, **options)
 
 
 @pytest.fixture(scope="module")
-def taught() -> Outcome:
+def taught() -> Trained:
     return trained_on(tiny_dataset(12))
 
 
-def answers(trained: Outcome) -> list[str]:
+def answers(trained: Trained) -> list[str]:
     found = TrainedClassifier(trained.model).probabilities(list(UNSEEN.values()))
     return [trained.model.labels[best] for best in found.argmax(axis=1)]
 
 
-def test_it_knows_words_that_no_training_text_has(taught: Outcome) -> None:
+def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
     assert answers(taught) == list(UNSEEN)
     facts = taught.model.training["meaning"]
     assert (
@@ -191,7 +191,7 @@ def test_it_knows_words_that_no_training_text_has(taught: Outcome) -> None:
     assert not any(name.startswith("meaning/") for name in without.model.weights)
 
 
-def test_the_estimate_counts_the_table(taught: Outcome) -> None:
+def test_the_estimate_counts_the_table(taught: Trained) -> None:
     without = trained_on(tiny_dataset(12), meaning="none").model.training["estimated_bytes"]
     for recipe, size in taught.model.training["estimated_bytes"].items():
         assert 20_000 < size - without[recipe] < 60_000, recipe

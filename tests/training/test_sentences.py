@@ -23,7 +23,7 @@ from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.sentences import SentenceReader
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 FOOD = (
     "I would like a pizza",
@@ -98,7 +98,7 @@ def test_no_texts_have_no_vectors() -> None:
 # --- few texts --------------------------------------------------------------------------------------------------------
 
 
-def usual(data: Dataset = DATA, validation: Dataset | None = None, **options: Any) -> Outcome:
+def usual(data: Dataset = DATA, validation: Dataset | None = None, **options: Any) -> Trained:
     """Train with the embedding of the package, unless another one is asked for."""
     return train(data, validation, **{"embedding": "default", **options})
 
@@ -110,7 +110,7 @@ def measured() -> dict[Way, Floats]:
 
 
 @pytest.fixture(scope="module")
-def trained(measured: dict[Way, Floats]) -> Outcome:
+def trained(measured: dict[Way, Floats]) -> Trained:
     plain = trainer.decide
 
     def decide(logits: Mapping[Way, Floats], *others: Any) -> Any:
@@ -123,7 +123,7 @@ def trained(measured: dict[Way, Floats]) -> Outcome:
         return usual(validation=UNSEEN)
 
 
-def test_few_texts_train_no_network(trained: Outcome) -> None:
+def test_few_texts_train_no_network(trained: Trained) -> None:
     model, known = trained.model, packaged_sentences()
     facts = model.training
     assert facts["sentences"] and facts["epochs"] == facts["best_epoch"] == 0 and set(facts["factors"]) == {"linear"}
@@ -137,12 +137,12 @@ def test_few_texts_train_no_network(trained: Outcome) -> None:
     assert "\nNext: " in told and "epochs" not in told
 
 
-def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:
+def test_it_knows_words_that_no_text_has(trained: Trained) -> None:
     travel = TrainedClassifier(trained.model).probabilities(UNSEEN.texts)[:, 1]
     assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.8
 
 
-def test_answers_are_those_that_the_training_measured(trained: Outcome, measured: dict[Way, Floats]) -> None:
+def test_answers_are_those_that_the_training_measured(trained: Trained, measured: dict[Way, Floats]) -> None:
     """But for rounding: the last layer is multiplied with that of the sentence network, and lies on a grid of 8 bits."""
     expected = measured[Way.CLEAN] - measured[Way.CLEAN].mean(axis=1, keepdims=True)
     assert np.abs(expected).max() > 0.5

@@ -21,10 +21,10 @@ from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, lo
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import FEW, recommended
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 
-def test_the_model_carries_its_facts(trained: Outcome) -> None:
+def test_the_model_carries_its_facts(trained: Trained) -> None:
     model, facts = trained.model, trained.model.training
     assert model.labels == tuple(sorted(WORDS)) and model.head.name == "pool"
     assert model.encoder.max_words == 24 and model.encoder.word_length == 16
@@ -38,7 +38,7 @@ def test_the_model_carries_its_facts(trained: Outcome) -> None:
     assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
 
 
-def test_the_reference_scores_the_file_as_training_did(trained: Outcome, tmp_path: Path) -> None:
+def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_path: Path) -> None:
     """What was trained on word ids, float16 vectors and XLA is what the file says from raw text."""
     (tmp_path / CLASSIFIER_FILE).write_bytes(trained.model.to_bytes())
     model = load_trained_model(tmp_path)
@@ -54,7 +54,7 @@ def test_the_reference_scores_the_file_as_training_did(trained: Outcome, tmp_pat
     assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
 
 
-def test_the_same_seed_gives_the_same_bits(trained: Outcome, frozen: Fitted) -> None:
+def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:
     """`train` is `make_examples` and `NetworkPart`, two trainings of equal weights; only the logits are scaled in the end."""
     factor = trained.model.training["factors"]["network"]
     weights = {name: value for name, value in trained.model.weights.items() if not name.startswith("ngrams/")}
@@ -71,7 +71,7 @@ def test_the_same_seed_gives_the_same_bits(trained: Outcome, frozen: Fitted) -> 
     assert (facts["epochs"], facts["best_epoch"]) == (len(frozen.history), frozen.epoch)
 
 
-def test_progress_is_told_to_the_end(trained: Outcome, told: Told) -> None:
+def test_progress_is_told_to_the_end(trained: Trained, told: Told) -> None:
     assert set(told) == {"encoding texts", "embedding words", "fitting n-grams", "training"}
     for what, steps in told.items():
         done = [count for count, _ in steps]

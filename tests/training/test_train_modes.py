@@ -20,6 +20,7 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.suspects import HeldOut
 from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
 from retvec_lite.loading import load
@@ -33,7 +34,7 @@ from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts
 """Texts that no training of these tests has seen."""
@@ -163,7 +164,7 @@ def test_very_few_texts_are_enough(counts: tuple[int, ...], seed: int) -> None:
 # --- without a network ------------------------------------------------------------------------------------------------
 
 
-def test_the_linear_head_fits_no_network(linear_alone: Outcome, tmp_path: Path) -> None:
+def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) -> None:
     """The fixture fails when a network is fitted."""
     model, facts = linear_alone.model, linear_alone.model.training
     head = {"head/logits/kernel", "head/logits/bias"}
@@ -178,7 +179,7 @@ def test_the_linear_head_fits_no_network(linear_alone: Outcome, tmp_path: Path) 
     assert np.mean([model.labels[best] == label for best, label in zip(found.argmax(axis=1), truth, strict=True)]) > 0.9
 
 
-def test_the_linear_head_reads_words_as_well(linear_alone: Outcome) -> None:
+def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
     model = linear_alone.model
     blind = {name: np.zeros_like(value) if name.startswith("head/") else value for name, value in model.weights.items()}
     seen = reference_logits(model, OTHERS)
@@ -192,13 +193,13 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Outcome) -> None:
 
 
 @pytest.fixture(scope="module")
-def without_ngrams() -> Outcome:
+def without_ngrams() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "LinearPart", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
         return train(tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), settings=QUICK)
 
 
-def test_no_kilobytes_leave_ngrams_out(without_ngrams: Outcome) -> None:
+def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
     model, facts = without_ngrams.model, without_ngrams.model.training
     assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
     assert facts["learning_curve"] == [] and set(facts["factors"]) == {"network"} and facts["folds"] == 3
@@ -215,13 +216,13 @@ def test_kilobytes_decide_how_many_buckets() -> None:
 # --- what it says about itself ----------------------------------------------------------------------------------------
 
 
-def told_by(trained: Outcome) -> list[str]:
+def told_by(trained: Trained) -> list[str]:
     text = str(TrainedClassifier(trained.model, trained.validation))
     assert "None" not in text.replace("None of these: ", "") and "nan" not in text and "{" not in text
     return text.splitlines()
 
 
-def expected_of(trained: Outcome) -> str:
+def expected_of(trained: Trained) -> str:
     (line,) = (line for line in told_by(trained) if line.startswith("Expect "))
     return line
 
@@ -243,11 +244,11 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     )
     scores = {**model.training["validation"], "0": {**model.training["validation"]["0"], "accuracy": 0.9}}
     other = dataclasses.replace(model, training={**model.training, "validation": scores})
-    assert expected_of(Outcome(other, {})).startswith("Expect 90% right answers to texts like these, ")
+    assert expected_of(crossed.trained._replace(model=other)).startswith("Expect 90% right answers to texts like these, ")
     assert lines[-1].startswith("Next: ")
 
 
-def test_the_other_ways_tell_theirs(trained: Outcome, linear_alone: Outcome, without_ngrams: Outcome) -> None:
+def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, without_ngrams: Trained) -> None:
     explicit, linear, network = (told_by(found) for found in (trained, linear_alone, without_ngrams))
     facts = trained.model.training
     assert explicit[0].endswith(f", best of {facts['epochs']} epochs: {facts['best_epoch']}.")
@@ -259,10 +260,9 @@ def test_the_other_ways_tell_theirs(trained: Outcome, linear_alone: Outcome, wit
     assert all(found[-1].startswith("Next: ") for found in (explicit, linear, network))
 
 
-def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -> None:
+def test_right_after_a_training_the_verdict_comes_with_texts(trained: Trained) -> None:
     """With those that a loaded classifier does not have: mistakes of the weakest labels, the surest first."""
     model, held_out = trained.model, trained.held_out
-    assert held_out is not None
     label, other = model.labels[:2]
     weak = {"label": label, "texts": 10, "right": 8, "answered": 8, "taken_for": other, "times": 2}
     model = dataclasses.replace(model, training={**model.training, "weakest": [weak]})
@@ -273,9 +273,8 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -
     for row, sure in zip(mine, (0.6, 0.9, 0.7, 0.8), strict=False):
         table[row] = (1 - sure) * table[row] + sure * np.eye(len(model.labels))[1]
     dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
-    found = dataclasses.replace(
-        held_out, dataset=dataset, probabilities={Way.CLEAN: table}, rows=tuple(range(100, 100 + len(table)))
-    )
+    clean = dataclasses.replace(held_out.outcomes[Way.CLEAN], probabilities=table)
+    found = HeldOut(dataset, tuple(range(100, 100 + len(table))), {Way.CLEAN: clean})
     lines = str(TrainedClassifier(model, {}, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]

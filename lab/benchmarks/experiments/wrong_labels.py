@@ -47,9 +47,9 @@ def measure(data: Dataset, share: float) -> Row:
     spoiled, wrong = spoil(data, share)
     held_out = rl.train(spoiled).held_out
     assert held_out is not None
-    probabilities = held_out.probabilities[Way.CLEAN].astype(np.float64)
+    clean = held_out.outcomes[Way.CLEAN]
+    probabilities, truth = clean.probabilities.astype(np.float64), clean.truth
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    truth = np.array([held_out.labels.index(label) for label in spoiled.labels])
     count = int(wrong.sum())
 
     def precision(order: Any) -> float:
