@@ -21,6 +21,7 @@ from retvec_lite.training.described import NOTHING, Described, Origin, labels_of
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
 from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
+from retvec_lite.training.request import are_few
 from retvec_lite.windows import read_text
 
 Rows = npt.NDArray[np.int64]
@@ -121,6 +122,11 @@ class TrainingData:
     def texts(self) -> int:
         """How many labelled texts there are to learn from, without names and descriptions."""
         return self.count(Origin.GIVEN)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the labelled texts are few, with one label each."""
+        return are_few(self.texts, self.scheme.multi_label)
 
     @functools.cached_property
     def labelled(self) -> int:

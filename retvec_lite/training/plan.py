@@ -16,7 +16,7 @@ from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.request import FEW, Request
+from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.teacher import Teacher
 
 MANY: Final = 20_000
@@ -82,12 +82,7 @@ class FitSettings:
 
 def needs_no_network(texts: Dataset, request: Request) -> bool:
     """Return whether a linear part alone is fitted: to few texts with one label each, unless something of a network is asked for."""
-    usual = (
-        request.options.head in ("auto", LinearHead.name)
-        and request.options.epochs is None
-        and request.options.ngram_kb != 0
-    )
-    return usual and len(texts) <= FEW and not texts.multi_label
+    return are_few(len(texts), texts.multi_label) and not request.options.ask_for_network
 
 
 def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
@@ -104,7 +99,7 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
     )
     if request.languages:
         return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
-    reads_copies = not needs_no_network(texts, request) or request.options.typo_rate is not None
+    reads_copies = not is_linear or request.options.typo_rate is not None
     return found if reads_copies else dataclasses.replace(found, copies=0, linear_copies=0)
 
 
@@ -118,7 +113,7 @@ def recommended(
     Networks beside n-grams need few steps at a high learning rate. Two kinds get more, because fewer were not measured: with deep
     heads, and with several labels a text.
     """
-    many, fewest = texts >= MANY, _FEWEST_STEPS
+    few, many, fewest = are_few(texts), texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
@@ -132,11 +127,11 @@ def recommended(
         }
     elif many:
         defaults |= {"learning_rate": 3e-3, "epochs": 8}
-    elif texts <= FEW:
+    elif few:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
     else:
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
-    if texts <= FEW:
+    if few:
         copies = min(FitSettings.copies, _FEWEST_COPIES // texts)
         defaults |= {"linear_copies": max(FitSettings.linear_copies, copies)}
     if multi_label:
@@ -183,6 +178,11 @@ class Plan:
     pieces: PiecesFile | None = None
     teacher: Teacher | None = None
 
+    @property
+    def trains(self) -> bool:
+        """Whether a network is trained: not where the linear part is all there is, or reads what the sentence network says."""
+        return self.sentences is None and not isinstance(self.head, LinearHead)
+
 
 @dataclasses.dataclass
 class Fit:
@@ -202,12 +202,17 @@ class Fit:
 class Part(Protocol):
     """What a classifier is made of: it answers by itself, and held-out texts say how much it counts beside others."""
 
-    def fit(self, rows: Rows) -> Fit:
-        """Learn from some of the training texts; with all of them, it is what the classifier is made of."""
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the report of the training says of it."""
         ...
 
-    def logits(self, way: Way, rows: Rows) -> Floats:
-        """Return what the last fit says of some held-out texts, float32 `[texts, classes]`."""
+    def learn(self) -> HeldOutLogits:
+        """Learn from each split of the texts, and in the end from all of them; return what each fit says of texts that it has not seen."""
+        ...
+
+    def exported(self, factor: float) -> Mapping[str, Floats]:
+        """Return the weights of the last fit by name, with its logits multiplied by a factor."""
         ...
 
 

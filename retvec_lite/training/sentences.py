@@ -6,7 +6,7 @@ import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import FOUR_BITS, snap
-from retvec_lite.model.heads import PoolHead
+from retvec_lite.model.heads import HeadSpec, PoolHead
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.word_vectors import WORDS_AT_ONCE, dense, embedded, gelu
@@ -29,6 +29,13 @@ class SentenceReader:
     Attributes:
         layer: `head/vector/{kernel,bias}`, from the pooled words of a text to its vector; the kernel lies on the 4-bit grid.
     """
+
+    @classmethod
+    def of(
+        cls, network: SentenceNetwork | None, head: HeadSpec, words: Ints, ids: Ints, progress: Progress
+    ) -> "SentenceReader | None":
+        """Return the reader of a training for the directions in which its texts differ; None without a network."""
+        return cls(network, head, words, ids, progress) if network and isinstance(head, PoolHead) else None
 
     def __init__(
         self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints | None, progress: Progress = silent

@@ -11,15 +11,12 @@ from scipy.optimize import minimize
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model import load_tensorflow
-from retvec_lite.model.grid import FOUR_BITS, snap
-from retvec_lite.model.heads import LinearHead, PoolHead
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.beside import Beside
-from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
+from retvec_lite.training.plan import MANY, HeldOutLogits, Part, Plan
 from retvec_lite.training.sentences import SentenceReader
 from retvec_lite.training.word_vectors import embed_words
 
@@ -55,94 +52,58 @@ class Stack(NamedTuple):
 
 
 def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
-    """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up.
-
-    Where the linear part reads what the sentence network says, no network is trained.
-    """
-    data, head = plan.data, plan.head
-    everything = np.arange(len(data.clean))
-    sentences = _sentence_reader(plan, progress) if plan.sentences else None
-    trains = not sentences and not isinstance(head, LinearHead)
-    if trains:  # it takes seconds to load
-        load_tensorflow(progress)
+    """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up."""
+    data, parts, linear = plan.data, dict[str, Part](), None
+    sentences = SentenceReader.of(plan.sentences, plan.head, data.words, data.clean_ids, progress)
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
-    beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
-    network = _network_part(plan, beside.tell) if trains else None
-    read = sentences.vectors if sentences else None if trains else _mean_words(plan, progress)
-    linear = LinearPart(plan, read, beside.report) if plan.buckets else None
+    beside = Beside(progress, gives_way=len(data.clean) < MANY and plan.trains)
+    vectors: Callable[[Ints], Floats] | None = sentences.vectors if sentences else None
+    if plan.trains:
+        load_tensorflow(progress)  # which takes seconds
+        from retvec_lite.training import network_part
 
-    # What each part says of texts that it has not seen. Cross-validated, the network learns from all texts meanwhile.
-    parts: dict[str, HeldOutLogits] = {}
-    with beside.run(lambda: linear.learn() if linear else None) as fitted:
-        whole: Fit | None = None
-        if network:
-            parts[NETWORK], whole = _answers(network, data)
-            whole = network.fit(everything) if data.folds else whole
-        of_linear = fitted()
-    if of_linear is not None:
-        parts[LINEAR] = of_linear
+        parts[NETWORK] = network_part.NetworkPart(plan, beside.tell)
+    elif not sentences:
+        vectors = _mean_words(plan, progress)
+    if plan.buckets:
+        parts[LINEAR] = linear = LinearPart(plan, vectors, beside.report)
+
+    # What each part says of texts that it has not seen.
+    with beside.run(lambda: linear.learn() if linear else {}) as fitted:
+        logits = {name: part.learn() for name, part in parts.items() if part is not linear}
+        logits |= {LINEAR: fitted()} if linear else {}
 
     # How much each part counts.
-    factors, shift = mix_held_out(parts, data.held_out.truth, data.scheme)
+    factors, shift = mix_held_out(logits, data.held_out.truth, data.scheme)
     together = {
-        way: np.sum([factors[name] * found[way] for name, found in parts.items()], axis=0) + shift
+        way: np.sum([factors[name] * found[way] for name, found in logits.items()], axis=0) + shift
         for way in data.held_out.ids
     }
 
     # One file: the last layers add up.
     weights = {**plan.embedding, **(sentences.weights if sentences else {})}
-    if whole:
-        weights |= whole.weights
-        factor = np.float32(factors[NETWORK])
-        kernel, bias = weights["head/logits/kernel"], weights["head/logits/bias"]
-        weights["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), FOUR_BITS)
-        weights["head/logits/bias"] = (bias * factor).astype(np.float32)
-    if linear:
-        weights |= linear.model.scaled(factors[LINEAR]).weights
-        weights |= plan.meaning.weights if plan.meaning else {}
+    facts: dict[str, Any] = {
+        "learning_curve": [],
+        "factors": {name: round(factor, 4) for name, factor in factors.items()},
+        "epochs": 0,
+        "best_epoch": 0,
+        "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
+        "sentences": sentences is not None,
+    }
+    for name, part in parts.items():
+        weights |= part.exported(factors[name])
+        facts |= part.facts
     shifted = "ngrams/bias" if linear else "head/logits/bias"
     weights[shifted] = weights[shifted] + np.float32(shift)
-
-    facts = {
-        "learning_curve": linear.curve if linear else [],
-        "factors": {name: round(factor, 4) for name, factor in factors.items()},
-        "epochs": len(whole.history) if whole else 0,
-        "best_epoch": whole.best if whole else 0,
-        "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
-        "sentences": plan.sentences is not None,
-    }
-    has_background = linear is not None and not whole and len(data.background) > 0
+    has_background = linear is not None and not plan.trains and len(data.background) > 0
     background = factors[LINEAR] * linear.background() + shift if linear and has_background else None
     return Stack(together, weights, linear, background, facts)
-
-
-def _sentence_reader(plan: Plan, progress: Progress) -> SentenceReader:
-    """Return the reader of a training, for the directions in which its texts differ."""
-    assert plan.sentences is not None
-    assert isinstance(plan.head, PoolHead)
-    return SentenceReader(plan.sentences, plan.head, plan.data.words, plan.data.clean_ids, progress)
-
-
-def _network_part(plan: Plan, progress: Progress) -> Part:
-    from retvec_lite.training.network_part import NetworkPart
-
-    return NetworkPart(plan, progress)
 
 
 def _mean_words(plan: Plan, progress: Progress) -> Callable[[Ints], Floats]:
     """Return what makes mean word vectors of texts, of their word ids."""
     vectors = embed_words(plan.data.words, plan.embedding, progress)
     return lambda ids: mean_vectors(ids, vectors)
-
-
-def _answers(part: Part, data: TrainingData) -> tuple[HeldOutLogits, Fit]:
-    """Return what a part says of texts that it has not seen, and its last fit."""
-    fits: list[Fit] = []
-
-    def fit(rows: Rows) -> None:
-        fits.append(part.fit(rows))
-
-    return held_out_logits(data, fit, part.logits), fits[-1]
 
 
 class Mix(NamedTuple):

@@ -65,7 +65,7 @@ from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_network, settings_for
 from retvec_lite.training.related import with_related
-from retvec_lite.training.request import FEW, Request
+from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.teacher import Encoders, make_teacher
 from retvec_lite.training.thresholds import decide
@@ -192,7 +192,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
         RetvecLiteError: as `fit_classifier`.
     """
     texts = request.training
-    if len(texts) <= FEW:
+    if are_few(len(texts)):
         return fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress)).held_out
     options = dataclasses.replace(request.options, typo_rate=0.0)
     settings = settings_for(texts, dataclasses.replace(request, options=options), is_linear=True)
@@ -217,7 +217,7 @@ def make_plan(
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     seed = fixed.seed if fixed else request.options.seed
     training, held_out = divide(request, seed)
-    is_few = len(training) <= FEW and not training.multi_label
+    is_few = are_few(len(training), training.multi_label)
     described = describe(training, few=is_few)
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
@@ -275,7 +275,7 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
         RetvecLiteError: for a share that leaves no texts, or texts to be tested on that all belong to no label.
     """
     training, validation = request.training, request.validation
-    if validation is None and len(training) <= FEW:
+    if validation is None and are_few(len(training)):
         folds = choose_folds(training, seed)
         tested = tuple(range(len(training) if folds else 0))
         return training, HeldOutTexts(training.select(tested), tested, folds)

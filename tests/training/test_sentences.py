@@ -18,7 +18,7 @@ from retvec_lite.evaluating import evaluate
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import network_part, plan, sentences
+from retvec_lite.training import network_part, request, sentences
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.reading import TextReader
@@ -197,8 +197,7 @@ def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
 
 
 def test_many_texts_train_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer, "FEW", 5)
-    monkeypatch.setattr(plan, "FEW", 5)
+    monkeypatch.setattr(request, "FEW", 5)
     assert planned().sentences is None
 
 

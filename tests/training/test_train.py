@@ -20,7 +20,8 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import train as trainer
-from retvec_lite.training.plan import FEW, recommended
+from retvec_lite.training.plan import recommended
+from retvec_lite.training.request import FEW
 from retvec_lite.training.train import Trained
 
 

@@ -28,8 +28,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import plan, stacking
-from retvec_lite.training import train as trainer
+from retvec_lite.training import request, stacking
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.plan import FitSettings
@@ -141,8 +140,7 @@ def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> No
 
 
 def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (trainer, plan):
-        monkeypatch.setattr(module, "FEW", 40)
+    monkeypatch.setattr(request, "FEW", 40)
     told = []
     trained = train(tiny_dataset(12), settings=QUICK, progress=lambda what, *_: told.append(what))
     facts = trained.model.training
@@ -244,7 +242,9 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     )
     scores = {**model.training["validation"], "0": {**model.training["validation"]["0"], "accuracy": 0.9}}
     other = dataclasses.replace(model, training={**model.training, "validation": scores})
-    assert expected_of(crossed.trained._replace(model=other)).startswith("Expect 90% right answers to texts like these, ")
+    assert expected_of(crossed.trained._replace(model=other)).startswith(
+        "Expect 90% right answers to texts like these, "
+    )
     assert lines[-1].startswith("Next: ")
 
 
