@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from retvec_lite.card import describe_meaning, describe_teacher
 from retvec_lite.data.suspects import HeldOut
-from retvec_lite.data.typos import Way
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
@@ -91,7 +90,7 @@ def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[st
     """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
     if held_out is None or held_out.dataset.multi_label:
         return
-    table, labels = held_out.outcomes[Way.CLEAN].probabilities, held_out.outcomes[Way.CLEAN].labels
+    table, labels = held_out.clean.probabilities, held_out.clean.labels
     best = table.argmax(axis=1).tolist()
     for weak in facts.get("weakest", ()):
         mistakes = [

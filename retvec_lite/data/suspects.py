@@ -196,6 +196,11 @@ class HeldOut:
     outcomes: Mapping[Way, Outcome]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def clean(self) -> Outcome:
+        """What was answered to the texts as they are."""
+        return self.outcomes[Way.CLEAN]
+
     @functools.cached_property
     def check(self) -> Check:
         """What the answers say about the labels, computed once: a training and its page both tell it."""
@@ -204,10 +209,9 @@ class HeldOut:
 
 def check_answers(found: HeldOut) -> Check:
     """Return what the answers to held-out texts say about their labels."""
-    dataset, clean = found.dataset, found.outcomes[Way.CLEAN]
-    labels = clean.labels
+    dataset, labels = found.dataset, found.clean.labels
     rows = found.rows or dataset.rows or range(len(dataset))
-    probabilities = clean.probabilities.astype(np.float64)
+    probabilities = found.clean.probabilities.astype(np.float64)
     copies = copy_groups(dataset.texts, dataset.labels, dataset.groups, rows)
     twins = find_twins(dataset, labels, probabilities)
     names = {frozenset((pair.first, pair.second)) for pair in twins}

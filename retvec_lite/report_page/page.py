@@ -14,7 +14,6 @@ from retvec_lite.card import describe_teacher
 from retvec_lite.data.outcome import measure_rejection
 from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, HeldOut
-from retvec_lite.data.typos import Way
 from retvec_lite.report_page import sections
 from retvec_lite.report_page.elements import cut, element, markup
 from retvec_lite.verdict import verdict
@@ -43,7 +42,7 @@ def training_page(
         return _page(f"Report on {facts['data']}", said, [])
     clean = validation[0.0]
     # The threshold may be another one since.
-    outcome = dataclasses.replace(held_out.outcomes[Way.CLEAN], decision=decision)
+    outcome = dataclasses.replace(held_out.clean, decision=decision)
     rejection = None if decision.multi_label else measure_rejection(outcome)
     if decision.thresholds is not None:
         thresholds = zip(outcome.labels, decision.thresholds, strict=True)

@@ -13,8 +13,20 @@ from retvec_lite.data.scores import Confusion, Evaluation
 from retvec_lite.data.suspects import COUNTED, Check, HeldOut, Suspect
 from retvec_lite.data.typos import Way
 from retvec_lite.data.warnings import FEW
-from retvec_lite.report_page.charts import Chart, bar, counts, matrix, shares
-from retvec_lite.report_page.elements import Content, cut, element, label_text, named, section, table
+from retvec_lite.report_page.elements import (
+    Chart,
+    Content,
+    bar,
+    counts,
+    cut,
+    element,
+    label_text,
+    matrix,
+    named,
+    section,
+    shares,
+    table,
+)
 from retvec_lite.terminal import counted
 
 _LABELS: Final = 200

@@ -18,7 +18,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOutIds, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, epoch
 from retvec_lite.training.plan import Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
-from retvec_lite.training.word_vectors import embed_words
+from retvec_lite.training.sentences import embed_words
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""

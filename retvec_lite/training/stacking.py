@@ -1,10 +1,15 @@
 """The parts of a classifier, fitted side by side, and how much each counts, as held-out texts say: stacking.
 
-Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1.
+Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1. A second core fits n-grams while the first takes the network's steps.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+import contextlib
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -12,13 +17,103 @@ from scipy.optimize import minimize
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model import load_tensorflow
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.beside import Beside
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.plan import MANY, HeldOutLogits, Part, Plan
-from retvec_lite.training.sentences import SentenceReader
-from retvec_lite.training.word_vectors import embed_words
+from retvec_lite.training.sentences import SentenceReader, embed_words
+
+Found = TypeVar("Found")
+
+_OVER: Final = ("", 0, 0)
+
+_NICENESS: Final = 10
+"""Niceness of work that gives way, above the usual: of a core that both want, Linux gives it a tenth (1.25 to the power of 10,
+https://docs.kernel.org/scheduler/sched-nice-design.html)."""
+
+
+class _StoppedError(Exception):
+    """The main thread has ended its work, and nobody waits for the result."""
+
+
+class Beside:
+    """Runs a function in a thread of its own, and tells of its progress in the main thread: a callback need not be safe for threads.
+
+    Compiled solvers and TensorFlow leave the interpreter to other threads. Unlike a process, a thread needs no guarded script and no
+    copy of the texts.
+
+    Args:
+        progress: the user's callback.
+        gives_way: run the function in what the main thread leaves of the cores. Then the main thread's steps take equally long from
+            the first, and tell how long the rest will take. On Linux alone: elsewhere, a thread has no niceness of its own.
+    """
+
+    def __init__(self, progress: Progress, gives_way: bool = False) -> None:
+        self._progress = progress
+        self._gives_way = gives_way and sys.platform == "linux"
+        self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._is_over = False
+        self._errors: list[BaseException] = []
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Keep what the other thread's work reports, for the main thread to tell; end that work once nobody waits for it."""
+        if self._stopped.is_set():
+            raise _StoppedError
+        self._reports.put((what, done, total))
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Tell of the main thread's work, and of what was reported meanwhile; raise what the other thread raised."""
+        while not self._reports.empty():
+            self._next()
+        if self._errors:
+            raise self._errors[0]
+        self._progress(what, done, total)
+
+    def _next(self) -> None:
+        """Tell of the next report; wait for it if there is none."""
+        report = self._reports.get()
+        self._is_over |= report == _OVER
+        if report != _OVER:
+            self._progress(*report)
+
+    @contextlib.contextmanager
+    def run(self, function: Callable[[], Found]) -> Iterator[Callable[[], Found]]:
+        """Run a function beside the block, and yield what waits for its result; what it raises is raised there, or by the next `tell`.
+
+        What ends the block, such as Ctrl-C, ends the function at its next report.
+        """
+        found: list[Found] = []
+        self._errors = errors = []
+
+        def work() -> None:
+            try:
+                if self._gives_way:
+                    own = threading.get_native_id()
+                    os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
+                found.append(function())
+            except BaseException as error:  # noqa: BLE001 - raised again in the main thread
+                errors.append(error)
+            self._reports.put(_OVER)
+
+        # A daemon: an interpreter that ends does not wait for a solver.
+        thread = threading.Thread(target=work, daemon=True)
+
+        def result() -> Found:
+            while not self._is_over:
+                self._next()
+            if errors:
+                raise errors[0]
+            return found[0]
+
+        self._is_over = False
+        self._stopped.clear()
+        thread.start()
+        try:
+            yield result
+        finally:
+            self._stopped.set()
+
 
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""

@@ -14,8 +14,7 @@ from retvec_lite.api import check, train, write_report
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.loading import load
-from retvec_lite.report_page.charts import counts, shares
-from retvec_lite.report_page.elements import element, markup
+from retvec_lite.report_page.elements import counts, element, markup, shares
 from retvec_lite.report_page.page import check_page
 from retvec_lite.trained import TrainedClassifier
 
@@ -81,7 +80,7 @@ def test_another_threshold_answers_other_texts() -> None:
     for threshold in (0.4, 0.9):
         made = found.with_threshold(threshold)
         assert made.held_out
-        answered = 1 - (made.held_out.outcomes[Way.CLEAN].scores < threshold).mean()
+        answered = 1 - (made.held_out.clean.scores < threshold).mean()
         assert 0 < answered < 1 and f"{answered:.0%} answered" in Read(page(made)).text
 
 

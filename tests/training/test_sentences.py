@@ -1,29 +1,74 @@
 """The sentence network in a training: what it says of texts, who starts from it, and that files compute what the training measured."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from fitted import asked, train
-from light import loaded_after
+from light import loaded_after, run_python
+from modeling_cases import random_embedding
 from sklearn.metrics import roc_auc_score
 from tiny_data import FILLERS, WORDS
 
+from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, bits
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
+from retvec_lite.model import reference_network
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.trained import TrainedClassifier
 from retvec_lite.training import network_part, request, sentences
 from retvec_lite.training import train as trainer
+from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.sentences import SentenceReader
+from retvec_lite.training.sentences import SentenceReader, embed_words
 from retvec_lite.training.train import Trained
+
+
+def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
+    monkeypatch.setattr(sentences, "WORDS_AT_ONCE", 8)
+    words = tiny_training_data.words[:30]
+    seen: list[int] = []
+    weights = random_embedding().weights
+    vectors = embed_words(words, weights, lambda what, done, total: seen.append(done))
+    assert vectors.dtype == np.float16 and len(vectors) == 30 and seen == [8, 16, 24, 30]
+    assert not vectors[0].any()
+    expected = reference_network.embed(contract.bits(words), weights)
+    np.testing.assert_allclose(vectors[1:], expected[1:], atol=6e-4)  # float16 below 1: half a step is 2.4e-4
+    np.testing.assert_array_equal(embed_words(words, {}), contract.bits(words))
+
+
+TRAININGS = """
+import gc, sys
+import retvec_lite as rl
+
+texts = [f"{word} number {row} please" for word in ("alarm", "music", "parcel") for row in range(8)]
+labels = [text.split()[0] for text in texts]
+held = []
+for _ in range(5):
+    rl.train(texts, labels, head="linear", meaning="none")
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        held.append(int(file.read().split()[1]) * 4096)
+print(held[-1] - held[1], "tensorflow" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process holds in /proc")
+def test_trainings_of_the_linear_head_leave_nothing_behind_and_need_no_tensorflow() -> None:
+    """Each graph that TensorFlow compiles stays: 11 MB a training once."""
+    done = run_python(TRAININGS)
+    assert done.returncode == 0, done.stderr
+    grown, loaded = done.stdout.split()
+    assert int(grown) < 15_000_000 and loaded == "False"
+
 
 FOOD = (
     "I would like a pizza",

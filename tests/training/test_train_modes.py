@@ -273,7 +273,7 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Trained) -
     for row, sure in zip(mine, (0.6, 0.9, 0.7, 0.8), strict=False):
         table[row] = (1 - sure) * table[row] + sure * np.eye(len(model.labels))[1]
     dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
-    clean = dataclasses.replace(held_out.outcomes[Way.CLEAN], probabilities=table)
+    clean = dataclasses.replace(held_out.clean, probabilities=table)
     found = HeldOut(dataset, tuple(range(100, 100 + len(table))), {Way.CLEAN: clean})
     lines = str(TrainedClassifier(model, {}, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))

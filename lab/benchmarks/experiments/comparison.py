@@ -43,12 +43,10 @@ def measure(system: str, head: str, corpus: Corpus, plan: Plan) -> Row:
     for rate in RATES:
         texts = mistype_many(corpus.test.texts, rate, TYPO_SEED)
         outcome = Outcome.of(corpus.test, texts, trained.probabilities(texts), trained.labels)
-        result = score(outcome)
+        result, right = score(outcome), outcome.is_right
         row["accuracy"][f"{rate:g}"], row["macro_f1"][f"{rate:g}"] = result.accuracy, result.macro_f1
         for language in sorted(set(corpus.languages)):
-            row["by_language"].setdefault(language, {})[f"{rate:g}"] = float(
-                outcome.is_right[languages == language].mean()
-            )
+            row["by_language"].setdefault(language, {})[f"{rate:g}"] = float(right[languages == language].mean())
     row |= {name: trained.facts[name] for name in ("bytes", "parameters")}
     row |= {"training_seconds": trained.facts["seconds"], "test_seconds": time.perf_counter() - began}
     return row | ({"scripts": scripts_of(corpus)} if corpus.languages else {})

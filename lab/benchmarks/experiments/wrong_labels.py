@@ -19,7 +19,6 @@ from benchmarks.data.sets import STARTER, read_part
 from benchmarks.tables.cells import markdown_table
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.suspects import check_answers, suspicion
-from retvec_lite.data.typos import Way
 
 SETS: Final = ("Banking77", "SMS spam", STARTER)
 SHARES: Final = (0.05, 0.1, 0.2)
@@ -47,8 +46,7 @@ def measure(data: Dataset, share: float) -> Row:
     spoiled, wrong = spoil(data, share)
     held_out = rl.train(spoiled).held_out
     assert held_out is not None
-    clean = held_out.outcomes[Way.CLEAN]
-    probabilities, truth = clean.probabilities.astype(np.float64), clean.truth
+    probabilities, truth = held_out.clean.probabilities.astype(np.float64), held_out.clean.truth
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     count = int(wrong.sum())
 

@@ -26,8 +26,8 @@ from retvec_lite.data.labels import class_weights
 from retvec_lite.data.typos import Way, mistype_many
 from retvec_lite.files import atomic_write
 from retvec_lite.model.grid import EIGHT_BITS
-from retvec_lite.model.head_graph import head_logits, scan_lstm
 from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
+from retvec_lite.model.network_graph import head_logits, scan_lstm
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress

@@ -7,8 +7,8 @@ from modeling_cases import random_head
 
 from retvec_lite.converters.tflite.convert import fused_lstm
 from retvec_lite.model import reference_network
-from retvec_lite.model.head_graph import head_logits, scan_lstm
 from retvec_lite.model.heads import RnnHead
+from retvec_lite.model.network_graph import head_logits, scan_lstm
 
 
 def weights_of(features: int, units: int, scale: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
