@@ -20,6 +20,7 @@ from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels, label_table
 from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.typos import Way
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
@@ -200,6 +201,11 @@ class HeldOut:
     def clean(self) -> Outcome:
         """What was answered to the texts as they are."""
         return self.outcomes[Way.CLEAN]
+
+    @functools.cached_property
+    def validation(self) -> Mapping[float, Evaluation]:
+        """The scores at each share of mistyped words; none without texts."""
+        return {way.value: score(each) for way, each in self.outcomes.items() if way.rate is not None and each.texts}
 
     @functools.cached_property
     def check(self) -> Check:

@@ -5,14 +5,13 @@ import dataclasses
 import hashlib
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element
 
 from retvec_lite.card import describe_teacher
 from retvec_lite.data.outcome import measure_rejection
-from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.suspects import Check, HeldOut
 from retvec_lite.report_page import sections
 from retvec_lite.report_page.elements import cut, element, markup
@@ -30,17 +29,13 @@ def check_page(check: Check) -> bytes:
     return _page(f"Check of {check.name}", (), [sections.doubtful(check)])
 
 
-def training_page(
-    model: "TrainedModel",
-    validation: Mapping[float, Evaluation],
-    held_out: HeldOut,
-) -> bytes:
+def training_page(model: "TrainedModel", held_out: HeldOut) -> bytes:
     """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
     facts, decision = model.training, model.decision
-    if not validation:
+    if not held_out.validation:
         said = [*facts.get("warnings", ()), *verdict(facts, model.labels, decision)]
         return _page(f"Report on {facts['data']}", said, [])
-    clean = validation[0.0]
+    clean = held_out.validation[0.0]
     # The threshold may be another one since.
     outcome = dataclasses.replace(held_out.clean, decision=decision)
     rejection = None if decision.multi_label else measure_rejection(outcome)
@@ -53,7 +48,7 @@ def training_page(
     parts = [
         sections.labels_section(clean, *last),
         sections.confusions_section(clean) if rejection else None,
-        sections.ways_section(validation, held_out),
+        sections.ways_section(held_out),
         sections.learning_section(curve, score, facts.get("largest_label"), bool(facts.get("epochs")))
         if len(curve) > 1
         else None,

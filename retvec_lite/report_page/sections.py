@@ -87,25 +87,28 @@ def confusions_section(found: Evaluation) -> Element:
     )
 
 
-def ways_section(validation: Mapping[float, Evaluation], held_out: HeldOut) -> Element:
+def ways_section(held_out: HeldOut) -> Element:
     """Return how many texts are answered rightly as written, mistyped and disguised, and how many right answers are kept."""
-    ways = {f"{rate:.0%} of the words mistyped" if rate else "as written": rate for rate in sorted(validation)}
-    if validation[0.0].micro_f1 is not None:
-        scores = {name: validation[rate].micro_f1 or 0.0 for name, rate in ways.items()}
-        return section(
-            "typos",
-            "Typos",
-            "F1 over all labels of all texts.",
-            table(("texts", "F1"), [_way(*row) for row in scores.items()]),
-        )
-    written = {name: Way(rate) for name, rate in ways.items()} | {"disguised": Way.DISGUISED}
-    answers = {name: held_out.outcomes[way] for name, way in written.items() if way in held_out.outcomes}
-    right = {name: found.probabilities.argmax(axis=1) == found.truth for name, found in answers.items()}
-    clean = right["as written"]
+    names = {
+        way: f"{way.rate:.0%} of the words mistyped" if way.rate else "as written"
+        for way in Way
+        if way.rate is not None
+    }
+    if held_out.clean.decision.multi_label:
+        scores = [_way(name, held_out.validation[way.value].micro_f1 or 0.0) for way, name in names.items()]
+        return section("typos", "Typos", "F1 over all labels of all texts.", table(("texts", "F1"), scores))
+    names[Way.DISGUISED] = "disguised"
+    # The unknown label is one of them: telling its texts is right.
+    right = {
+        way: found.probabilities.argmax(axis=1) == found.truth
+        for way, found in held_out.outcomes.items()
+        if way in names
+    }
+    clean = right[Way.CLEAN]
     rows = []
-    for name, hits in right.items():
+    for way, hits in right.items():
         kept = f"{(hits & clean).sum() / max(clean.sum(), 1):.0%}" if hits is not clean else ""
-        rows.append((*_way(name, float(hits.mean())), kept))
+        rows.append((*_way(names[way], float(hits.mean())), kept))
     note = "Disguised: lookalike letters, digits for letters, spaces, or words added. Kept: right as written, and still right."
     return section("typos", "Typos and disguises", note, table(("texts", "right", "kept"), rows))
 

@@ -49,13 +49,11 @@ class Judged(NamedTuple):
     Attributes:
         decision: which labels a text has, and when it has none.
         outcomes: what was answered to them, by the way in which they are written.
-        scores: by the share of mistyped words.
         facts: what the report of the training says of them.
     """
 
     decision: Decision
     outcomes: Mapping[Way, Outcome]
-    scores: Mapping[float, Evaluation]
     facts: Mapping[str, Any]
 
 
@@ -88,29 +86,29 @@ def decide(
     if not len(data.held_out.truth):
         others = None if background is None else probabilities(background)
         facts = {"accuracy_error": 0.0, "validation": {}, "rates": [], "right_answers": 0.0}
-        return Judged(choose_blindly(decision, data.labels, others), outcomes, {}, facts)
+        return Judged(choose_blindly(decision, data.labels, others), outcomes, facts)
     if data.scheme.multi_label:
         outcomes = choose_several(outcomes, data)
         decision = outcomes[Way.CLEAN].decision
     else:
         decision = choose_decision(outcomes, reject_at)
         outcomes = {way: dataclasses.replace(each, decision=decision) for way, each in outcomes.items()}
-    scores = {way.rate: score(each) for way, each in outcomes.items() if way.rate is not None}
-    return Judged(decision, outcomes, scores, _facts(outcomes, scores, _standard_error(logits[Way.CLEAN], data)))
+    return Judged(decision, outcomes, _facts(outcomes, _standard_error(logits[Way.CLEAN], data)))
 
 
-def _facts(outcomes: Mapping[Way, Outcome], scores: Mapping[float, Evaluation], error: float) -> dict[str, Any]:
+def _facts(outcomes: Mapping[Way, Outcome], error: float) -> dict[str, Any]:
     """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
     clean, several = outcomes[Way.CLEAN], outcomes[Way.CLEAN].decision.multi_label
+    scores = {way: score(each) for way, each in outcomes.items() if way.rate is not None}
     validation: dict[str, dict[str, Any]] = {}
-    for rate, found in scores.items():
+    for way, found in scores.items():
         row = {name: getattr(found, name) for name in ("accuracy", "macro_f1", "calibration_error")}
         if several:
             row["micro_f1"] = found.micro_f1
         else:
-            rejected = measure_rejection(outcomes[Way(rate)])
+            rejected = measure_rejection(outcomes[way])
             row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
-        validation[f"{rate:g}"] = row
+        validation[f"{way.rate:g}"] = row
     shares = clean.decision.shares
     usual = shares.index(max(shares)) if shares else 0
     unread = int((clean.is_labelled & clean.unread).sum())
@@ -118,8 +116,8 @@ def _facts(outcomes: Mapping[Way, Outcome], scores: Mapping[float, Evaluation], 
     return {
         "accuracy_error": error,
         "validation": validation,
-        "confusions": [list(row) for row in scores[0.0].confusions[:_CONFUSIONS]],
-        "weakest": weakest_labels(scores[0.0]),
+        "confusions": [list(row) for row in scores[Way.CLEAN].confusions[:_CONFUSIONS]],
+        "weakest": weakest_labels(scores[Way.CLEAN]),
         "largest_label": None if several else float((clean.truth == usual).mean()),
         **({"unread": unread} if unread else {}),
         "rates": [[None if share is None else round(share, 6) for share in rate] for rate in rates],

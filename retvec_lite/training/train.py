@@ -76,11 +76,15 @@ _OF_SENTENCES: Final = "en"
 
 
 class Trained(NamedTuple):
-    """A trained model, its validation scores at each share of mistyped words, and what it answered to held-out texts."""
+    """A trained model, and what was answered to held-out texts by fits that had not seen them."""
 
     model: TrainedModel
-    validation: Mapping[float, Evaluation]
     held_out: HeldOut
+
+    @property
+    def validation(self) -> Mapping[float, Evaluation]:
+        """The scores of held-out texts at each share of mistyped words."""
+        return self.held_out.validation
 
 
 def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:
@@ -161,10 +165,10 @@ def _fit(
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    score = judge(stack.logits, data) if judged.scores else None
+    score = judge(stack.logits, data) if held_out.validation else None
     teacher, is_tested = plan.teacher, bool(data.folds)
     of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
-    return Trained(model, judged.scores, held_out), score, of_teacher
+    return Trained(model, held_out), score, of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:

@@ -235,7 +235,7 @@ def test_a_full_disk_is_named(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     classifier = random_classifier(PoolHead(hidden=2))
-    monkeypatch.setattr(train_module, "fit_classifier", lambda *args, **kwargs: Trained(classifier, {}))
+    monkeypatch.setattr(train_module, "fit_classifier", lambda *args, **kwargs: Trained(classifier, None))
     monkeypatch.setattr(os, "fsync", full)
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR

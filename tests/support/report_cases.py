@@ -66,7 +66,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     }
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
     held_out = HeldOut(dataset, tuple(range(count)), outcomes, (*facts["warnings"],))
-    return TrainedClassifier(model, validation, held_out)
+    return TrainedClassifier(model, held_out)
 
 
 def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
@@ -87,4 +87,4 @@ def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
 def page(found: TrainedClassifier) -> bytes:
     """The page of a training's findings."""
     assert found.held_out
-    return training_page(found.model, found.validation, found.held_out)
+    return training_page(found.model, found.held_out)

@@ -184,7 +184,7 @@ def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
         and facts["language"] == "en"
         and facts["words"] == taught.model.meaning.words
     )
-    assert "It knows what " in str(TrainedClassifier(taught.model, taught.validation))
+    assert "It knows what " in str(TrainedClassifier(taught.model))
     without = trained_on(tiny_dataset(12), meaning="none")
     assert without.model.meaning is None and answers(without) != list(UNSEEN)
     assert not without.model.training["meaning"]["used"]
@@ -240,7 +240,7 @@ def test_a_file_without_room_for_it_has_none() -> None:
     model, facts = trained.model, trained.model.training["meaning"]
     assert not facts["used"] and facts["left_out"] == "the file has no room for it"
     assert model.meaning is None and "meaning/rows" not in model.weights
-    assert "It does not know what words mean: the file has no" in str(TrainedClassifier(model, trained.validation))
+    assert "It does not know what words mean: the file has no" in str(TrainedClassifier(model))
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_few_texts_train_no_network(trained: Trained) -> None:
     }
     for name, value in known.weights.items():
         np.testing.assert_array_equal(model.weights[name], value, name)
-    told = str(TrainedClassifier(model, trained.validation))
+    told = str(TrainedClassifier(model))
     assert "\nNext: " in told and "epochs" not in told
 
 

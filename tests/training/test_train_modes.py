@@ -106,7 +106,7 @@ def test_progress_counts_the_steps_of_all_fits_together(crossed: Crossed) -> Non
 
 def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     trained = crossed.trained
-    TrainedClassifier(trained.model, trained.validation).save(tmp_path / "saved")
+    TrainedClassifier(trained.model, trained.held_out).save(tmp_path / "saved")
     facts = json.loads((tmp_path / "saved" / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["folds"] == 3 and facts["training_texts"] == facts["validation_texts"] == 48
     assert facts["epochs"] == facts["best_epoch"] == QUICK.epochs, "no text is left to say which epoch is the best"
@@ -215,7 +215,7 @@ def test_kilobytes_decide_how_many_buckets() -> None:
 
 
 def told_by(trained: Trained) -> list[str]:
-    text = str(TrainedClassifier(trained.model, trained.validation))
+    text = str(TrainedClassifier(trained.model))
     assert "None" not in text.replace("None of these: ", "") and "nan" not in text and "{" not in text
     return text.splitlines()
 
@@ -275,7 +275,7 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Trained) -
     dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
     clean = dataclasses.replace(held_out.clean, probabilities=table)
     found = HeldOut(dataset, tuple(range(100, 100 + len(table))), {Way.CLEAN: clean})
-    lines = str(TrainedClassifier(model, {}, found)).splitlines()
+    lines = str(TrainedClassifier(model, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]
     texts = held_out.dataset.texts
