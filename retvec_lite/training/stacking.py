@@ -4,6 +4,7 @@ Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1. A second core fits 
 """
 
 import contextlib
+import functools
 import os
 import queue
 import sys
@@ -159,7 +160,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
 
         parts[NETWORK] = network_part.NetworkPart(plan, beside.tell)
     elif not sentences:
-        vectors = _mean_words(plan, progress)
+        vectors = functools.partial(mean_vectors, vectors=embed_words(data.words, plan.embedding, progress))
     if plan.buckets:
         parts[LINEAR] = linear = LinearPart(plan, vectors, beside.report)
 
@@ -193,12 +194,6 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     has_background = linear is not None and not plan.trains and len(data.background) > 0
     background = factors[LINEAR] * linear.background() + shift if linear and has_background else None
     return Stack(together, weights, linear, background, facts)
-
-
-def _mean_words(plan: Plan, progress: Progress) -> Callable[[Ints], Floats]:
-    """Return what makes mean word vectors of texts, of their word ids."""
-    vectors = embed_words(plan.data.words, plan.embedding, progress)
-    return lambda ids: mean_vectors(ids, vectors)
 
 
 class Mix(NamedTuple):

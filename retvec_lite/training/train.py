@@ -33,7 +33,6 @@ from retvec_lite.data.copies import count_copies, undivided
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.outcome import Outcome
-from retvec_lite.data.scores import Evaluation
 from retvec_lite.data.splits import split_rows
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.data.typos import Way
@@ -80,11 +79,6 @@ class Trained(NamedTuple):
 
     model: TrainedModel
     held_out: HeldOut
-
-    @property
-    def validation(self) -> Mapping[float, Evaluation]:
-        """The scores of held-out texts at each share of mistyped words."""
-        return self.held_out.validation
 
 
 def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:

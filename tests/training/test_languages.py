@@ -248,7 +248,7 @@ def test_texts_of_a_language_that_no_text_is_in_are_answered(taught: Trained) ->
 
     assert right(taught) > 0.9 and right(trained()) < 0.6
     assert TrainedClassifier(taught.model).predict(texts[0]), "letters of the language are no reason for no answer"
-    assert taught.validation[0.0].accuracy > 0.9 and min(taught.validation) == 0.0
+    assert taught.held_out.validation[0.0].accuracy > 0.9 and min(taught.held_out.validation) == 0.0
 
 
 def test_words_that_no_translation_has_are_known_by_what_they_mean(taught: Trained) -> None:

@@ -195,7 +195,7 @@ def test_answers_are_those_that_the_training_measured(trained: Trained, measured
     for answers in (reference.probabilities, engine.probabilities):
         logits = np.log(answers(list(UNSEEN.texts)))
         np.testing.assert_allclose(logits - logits.mean(axis=1, keepdims=True), expected, atol=0.05)
-    assert trained.validation[0.0].accuracy == evaluate(engine, UNSEEN, typos=()).accuracy
+    assert trained.held_out.validation[0.0].accuracy == evaluate(engine, UNSEEN, typos=()).accuracy
 
 
 def test_few_texts_load_no_tensorflow() -> None:

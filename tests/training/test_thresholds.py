@@ -204,7 +204,7 @@ def test_training_decides(trained: Trained) -> None:
     assert facts["reject_at"] == 0.99
     for rate, found in facts["validation"].items():
         assert 0.0 <= found["in_scope_unknown"] <= 1.0 and found["unknown_recognized"] is None
-        assert found["calibration_error"] == trained.validation[float(rate)].calibration_error
+        assert found["calibration_error"] == trained.held_out.validation[float(rate)].calibration_error
 
 
 @pytest.mark.parametrize("share", [0, 1, 1.5, -0.1, float("nan"), "0.9", True, None])

@@ -35,8 +35,8 @@ def test_the_model_carries_its_facts(trained: Trained) -> None:
     assert facts["settings"] == vars(QUICK)
     assert 0.0 <= facts["texts_in_windows"] < 0.02, "few training texts are longer than max_chars"
     assert 0.0 <= facts["texts_cut_by_max_words"] < 0.02 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
-    assert set(trained.validation) == {way.rate for way in Way} - {None}
-    assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
+    assert set(trained.held_out.validation) == {way.rate for way in Way} - {None}
+    assert facts["validation"]["0"]["accuracy"] == trained.held_out.validation[0.0].accuracy > 0.9
 
 
 def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_path: Path) -> None:
@@ -52,7 +52,9 @@ def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_pat
         slots = contract.words(codes, model.encoder)
         found = reference_network.probabilities(slots, model.head, model.weights, ngrams)
         right += model.labels[int(np.argmax(found))] == label
-    assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
+    assert right / len(validation) == pytest.approx(
+        trained.held_out.validation[0.0].accuracy, abs=0.5 / len(validation)
+    )
 
 
 def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:

@@ -114,7 +114,7 @@ def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     assert [texts for texts, _ in facts["learning_curve"]] == [8, 16, 32], "of the texts that a fold learns from"
     assert facts["learning_curve"][-1][1] > facts["learning_curve"][0][1] - 0.1
     accuracy = facts["validation"]["0"]["accuracy"]
-    assert accuracy == trained.validation[0.0].accuracy > 0.9 and trained.validation[0.0].texts == 48
+    assert accuracy == trained.held_out.validation[0.0].accuracy > 0.9 and trained.held_out.validation[0.0].texts == 48
     assert 0.0 < facts["accuracy_error"] < 0.2, "48 texts that are all right do not prove perfection"
     assert facts["largest_label"] == 0.25 and facts["baseline"] == 1.0, "of four equal labels that words tell apart"
     assert facts["smallest_label"] == [sorted(WORDS)[0], 12] and facts["weakest"] == [] and facts["one_label"] is None
@@ -135,7 +135,7 @@ def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> No
     settings = FitSettings(epochs=60, batch_size=16, learning_rate=1e-2, typo_rate=0.0, dropout=0.0, linear_copies=0)
     trained = train(data, settings=settings, embedding=random_embedding(dimension=64), **options)
     assert evaluate(TrainedClassifier(trained.model), data, typos=()).accuracy > 0.95
-    assert 0.3 < trained.validation[0.0].accuracy < 0.7
+    assert 0.3 < trained.held_out.validation[0.0].accuracy < 0.7
     assert 0.03 < trained.model.training["accuracy_error"] < 0.15
 
 
@@ -169,7 +169,7 @@ def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) 
     assert model.head.name == "linear" and model.ngrams is not None
     assert {name for name in model.weights if not name.startswith(("embedding/", "ngrams/"))} == head
     assert set(facts["factors"]) == {"linear"} and facts["epochs"] == facts["best_epoch"] == 0
-    assert linear_alone.validation[0.0].accuracy > 0.9
+    assert linear_alone.held_out.validation[0.0].accuracy > 0.9
     assert_the_engine_says_what_the_reference_says(model)
     TrainedClassifier(model).save(tmp_path / "saved")
     found = load(tmp_path / "saved").probabilities(OTHERS)
@@ -202,7 +202,7 @@ def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
     assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
     assert facts["learning_curve"] == [] and set(facts["factors"]) == {"network"} and facts["folds"] == 3
     # Four labels, so chance is .25. Folds run half of the few epochs: six seeds gave .67 to .92.
-    assert without_ngrams.validation[0.0].accuracy > 0.55
+    assert without_ngrams.held_out.validation[0.0].accuracy > 0.55
 
 
 def test_kilobytes_decide_how_many_buckets() -> None:
