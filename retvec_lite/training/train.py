@@ -38,7 +38,7 @@ from retvec_lite.data.suspects import HeldOut
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
+from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
@@ -59,7 +59,7 @@ from retvec_lite.training.languages import (
 )
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.meaning_part import MeaningPart, make_part
+from retvec_lite.training.meaning_part import make_part
 from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_network, settings_for
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
@@ -305,39 +305,21 @@ def choose_parts_of_file(
     count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], usual_kind(data.clean))[0]))
 
     # Words whose meaning there is room for. It is read beside n-grams, and gives way where it leaves them no room.
-    spec, meaning = _sentence_head(sentences) if sentences else None, None
+    spec = dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR) if sentences else None
+    meaning, chosen = None, None
     if source:
         kilobytes = choose_meaning_kb(budget, data, asked, count, len(others), spec)
         meaning, more = make_part(source, data, kilobytes, others, settings.seed)
-        facts = {**facts, **more}
         with contextlib.suppress(RetvecLiteError):
-            head, buckets = choose_parts(budget, data, asked, count, meaning.config, spec)
-            if buckets:
-                return _plan(data, head, buckets, budget, settings, meaning, facts, sentences)
-        facts = {**facts, "left_out": "the file has no room for it"}
-    head, buckets = choose_parts(budget, data, asked, count, None, spec)
-    return _plan(data, head, buckets, budget, settings, None, facts, sentences)
-
-
-def _plan(
-    data: TrainingData,
-    head: HeadSpec,
-    buckets: int,
-    budget: Budget,
-    settings: FitSettings,
-    meaning: MeaningPart | None,
-    facts: Mapping[str, Any],
-    sentences: SentenceNetwork | None,
-) -> Plan:
-    """Return the plan; the sentence network, if there is room for it, comes with its own embedding."""
-    read = sentences if sentences and head == _sentence_head(sentences) else None
+            chosen = choose_parts(budget, data, asked, count, meaning.config, spec)
+        facts = {**facts, **more}
+        if not chosen or not chosen[1]:
+            meaning, chosen, facts = None, None, {**facts, "left_out": "the file has no room for it"}
+    head, buckets = chosen or choose_parts(budget, data, asked, count, None, spec)
+    # The sentence network, if there is room for it, comes with its own embedding.
+    read = sentences if head == spec else None
     embedding = read.embedding_weights if read else budget.embedding
     return Plan(data, head, buckets, embedding, settings, meaning, facts, read)
-
-
-def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
-    """Return the head of classifiers that read the sentence network."""
-    return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
 def choose_sentences(request: Request, spoken: Mapping[str, float]) -> SentenceNetwork | None:

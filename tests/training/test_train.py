@@ -21,7 +21,7 @@ from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, lo
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import recommended
-from retvec_lite.training.request import FEW
+from retvec_lite.training.request import FEW, are_few
 from retvec_lite.training.train import Trained
 
 
@@ -94,13 +94,13 @@ def settings_of(
         raise Stop(plan.settings, plan.head.name)
 
     def make_examples(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
-        scheme = SimpleNamespace(multi_label=training.multi_label)
         return SimpleNamespace(
             labels=("x", "y"),
             config=EncoderConfig(),
-            scheme=scheme,
+            scheme=SimpleNamespace(multi_label=training.multi_label),
             clean=training.texts,
             texts=len(training),
+            are_few=are_few(len(training), training.multi_label),
             characters="",
             label_shares=None,
             is_translated=False,
