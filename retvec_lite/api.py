@@ -171,7 +171,7 @@ def write_report(classifier: TrainedClassifier, path: str | os.PathLike[str], *,
     from retvec_lite.report_page.page import training_page
 
     refuse_existing(path, force)
-    atomic_write(path, training_page(classifier.model, classifier.validation, classifier.held_out))
+    atomic_write(path, training_page(classifier.model, classifier.held_out))
 
 
 @checked

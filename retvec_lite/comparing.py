@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
-from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.comparison import Answer, Comparison, check_csv, compare_answers
 from retvec_lite.data.dataset import Reading, ReadingOptions, as_dataset
+from retvec_lite.data.labels import unknown_rows
 from retvec_lite.data.scores import check_data
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.errors import RetvecLiteError

@@ -90,7 +90,7 @@ def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[st
     """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
     if held_out is None or held_out.dataset.multi_label:
         return
-    table, labels = held_out.probabilities[0.0], held_out.labels
+    table, labels = held_out.clean.probabilities, held_out.clean.labels
     best = table.argmax(axis=1).tolist()
     for weak in facts.get("weakest", ()):
         mistakes = [

@@ -15,8 +15,7 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
-from retvec_lite.data.rates import Rate, lean
-from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.outcome import Rate, lean
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
@@ -67,7 +66,6 @@ class TrainedClassifier(Classifier):
     def __init__(
         self,
         model: TrainedModel,
-        validation: Mapping[float, Evaluation] | None = None,
         held_out: HeldOut | None = None,
         *,
         kept: Dataset | Path | None = None,
@@ -78,7 +76,8 @@ class TrainedClassifier(Classifier):
         languages: Sequence[str] | None = None,
     ) -> None:
         """Wrap weights, and what is kept of the texts of their training, or where; `load` describes the other options."""
-        self.model, self.validation, self.held_out = model, dict(validation or {}), held_out
+        self.model, self.held_out = model, held_out
+        self.validation = dict(held_out.validation) if held_out else {}
         self.lesson: Lesson | None = None
         self._kept = kept
         self._begin(model.labels, model.encoder, model.decision, (num_threads, runtime, workers, isolated, languages))
@@ -92,7 +91,9 @@ class TrainedClassifier(Classifier):
         """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
         threads, runtime, workers, isolated, languages = self._options
         options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
-        return TrainedClassifier(model, self.validation, self.held_out, kept=kept, num_threads=threads, **options)
+        made = TrainedClassifier(model, self.held_out, kept=kept, num_threads=threads, **options)
+        made.validation = self.validation
+        return made
 
     @functools.cached_property
     def _file(self) -> Artifact | None:  # type: ignore[override]  # built when it is first asked for
@@ -158,7 +159,7 @@ class TrainedClassifier(Classifier):
         if self.held_out:
             from retvec_lite.report_page.page import training_page
 
-            contents.append(training_page(self.model, self.validation, self.held_out))
+            contents.append(training_page(self.model, self.held_out))
         files = [
             *zip(SAVED_FILES, contents, strict=False),
             *(() if self.kept is None else [(TEXTS_NAME, texts_bytes(self.kept))]),
@@ -383,8 +384,8 @@ def fitted(request: Request, keep: bool, progress: Progress) -> TrainedClassifie
     """Train what is asked for; `keep` its texts to go on learning."""
     from retvec_lite.training.train import fit_classifier
 
-    model, validation, held_out = fit_classifier(request, progress=progress)
-    return TrainedClassifier(model, validation, held_out, kept=request.training if keep else None)
+    model, held_out = fit_classifier(request, progress=progress)
+    return TrainedClassifier(model, held_out, kept=request.training if keep else None)
 
 
 def written(

@@ -23,6 +23,9 @@ from retvec_lite.terminal import DIRECTION
 SEPARATOR: Final = "|"
 """Stands between the labels of one text in multi-label data."""
 
+_NAMED: Final = 5
+"""Labels that an error names."""
+
 _EXACT: Final = 2**53
 """Up to here, floats are as exact as integers."""
 
@@ -51,6 +54,18 @@ def label_table(sets: Sequence[Sequence[str]], labels: Sequence[str]) -> npt.NDA
     for row, names in enumerate(sets):
         found[row, [number[name] for name in names]] = True
     return found
+
+
+def unknown_rows(labels: Sequence[str], path: object, unknown: set[str], asked: str | None) -> npt.NDArray[np.bool_]:
+    """Return which labels mean that a text has none, bool `[texts]`; raises RetvecLiteError when the one asked for is missing."""
+    if asked is not None and asked not in labels:
+        classes = sorted(set(labels))
+        found = ", ".join(map(repr, classes[:_NAMED])) + (", ..." if len(classes) > _NAMED else "")
+        raise RetvecLiteError(f"The unknown label {asked!r} does not occur in {path} (it has: {found}).")
+    rows = np.array([label in unknown for label in labels], bool)
+    if rows.all():
+        raise RetvecLiteError(f"All texts of {path} have the unknown label: add texts of other labels.")
+    return rows
 
 
 def label_of(value: Any) -> str | None:

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -12,17 +12,9 @@ import numpy.typing as npt
 
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
-from retvec_lite.data.calibration import (
-    Bools,
-    Rejection,
-    ReliabilityBin,
-    calibration_error,
-    measure_rejection,
-    reliability,
-    unknown_rows,
-)
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.labels import SEPARATOR, label_table
+from retvec_lite.data.labels import SEPARATOR, unknown_rows
+from retvec_lite.data.outcome import Bools, Outcome, Rejection, ReliabilityBin, measure_rejection
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
@@ -40,6 +32,9 @@ TYPO_RATES: Final = (0.0, 0.1, 0.2, 0.5, 1.0)
 
 TYPO_SEED: Final = 0
 """The seed of every published typo curve, so that figures can be compared."""
+
+_BINS: Final = 15
+"""Of the calibration error, as in Guo et al. 2017."""
 
 _CHUNK: Final = 512
 """Texts between two reports of progress."""
@@ -234,51 +229,38 @@ def evaluate(
     check_data(dataset, labels, none, decision.multi_label)
     known = dataset.select(np.flatnonzero(~is_unknown).tolist())
     rates = sorted(check_rates(typos))
-    columns = [column for column, label in enumerate(labels) if label not in none]
-    names = [labels[column] for column in columns]
     mistyped = [rate for rate in rates if rate]
     total, done = len(dataset) + len(known) * len(mistyped), 0
 
-    def watched(texts: Sequence[str]) -> Floats:
+    def answered(truth: Dataset, texts: Sequence[str]) -> Outcome:
         nonlocal done
         parts = []
         for start in range(0, len(texts), _CHUNK):
             parts.append(classify(texts[start : start + _CHUNK]))
             done += len(parts[-1])
             progress("classifying", done, total)
-        return np.concatenate(parts)
+        return Outcome.of(truth, [text[:max_chars] for text in texts], np.concatenate(parts), labels, decision, none)
 
-    def judged(truth: Dataset, texts: Sequence[str], found: Floats) -> tuple[Evaluation, Bools]:
-        """Return the scores of known texts, and which of them get no label."""
-        read = [text[:max_chars] for text in texts]
-        if decision.multi_label:
-            has = decision.has(read, found)
-            return score_sets(truth.label_sets, found, has, labels), ~has.any(axis=1)
-        return score(truth.labels, found[:, columns], names), decision.unknown(read, found, labels)
+    whole = answered(dataset, dataset.texts)
+    outcomes = {0.0: whole.select(~is_unknown)} if 0.0 in rates else {}
+    outcomes |= {rate: answered(known, mistype_many(known.texts, rate, seed)) for rate in mistyped}
+    curve = tuple(_typo_point(rate, found, none) for rate, found in outcomes.items())
+    by_value = {value: ~is_unknown & (np.array(groups) == value) for value in dict.fromkeys(groups)}
+    scored = {value: score(whole.select(rows), none) for value, rows in by_value.items() if rows.any()}
+    return dataclasses.replace(
+        score(whole.select(~is_unknown), none),
+        source=dataset.path.name,
+        left_out=dataset.left_out,
+        groups=tuple(GroupScore(value, each.texts, each.accuracy, each.macro_f1) for value, each in scored.items()),
+        rejection=None if decision.multi_label else measure_rejection(whole),
+        typos=curve,
+    )
 
-    def point(rate: float, result: Evaluation, unknown: Bools) -> TypoPoint:
-        values = result.accuracy, result.macro_f1, result.calibration_error, float(unknown.mean())
-        return TypoPoint(rate, *values, result.micro_f1)
 
-    found = watched(dataset.texts)
-    clean, unanswered = judged(known, known.texts, found[~is_unknown])
-    rejection = None
-    if not decision.multi_label:
-        expected = [None if unknown else label for unknown, label in zip(is_unknown, dataset.labels, strict=True)]
-        rejection = measure_rejection([text[:max_chars] for text in dataset.texts], expected, found, labels, decision)
-    curve = [point(0.0, clean, unanswered)] if 0.0 in rates else []
-    for rate in mistyped:
-        texts = mistype_many(known.texts, rate, seed)
-        curve.append(point(rate, *judged(known, texts, watched(texts))))
-    by_value = []
-    for value in dict.fromkeys(groups):
-        rows = np.flatnonzero(~is_unknown & (np.array(groups) == value))
-        if len(rows):
-            part = dataset.select(rows.tolist())
-            each, _ = judged(part, part.texts, found[rows])
-            by_value.append(GroupScore(value, len(part), each.accuracy, each.macro_f1))
-    clean = dataclasses.replace(clean, source=dataset.path.name, left_out=dataset.left_out, groups=tuple(by_value))
-    return dataclasses.replace(clean, rejection=rejection, typos=tuple(curve))
+def _typo_point(rate: float, outcome: Outcome, none: Collection[str]) -> TypoPoint:
+    found = score(outcome, none)
+    values = found.accuracy, found.macro_f1, found.calibration_error, float(outcome.unanswered.mean())
+    return TypoPoint(rate, *values, found.micro_f1)
 
 
 def check_rates(typos: Iterable[float]) -> set[float]:
@@ -312,11 +294,43 @@ def check_data(
         )
 
 
-def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]], labels: Sequence[str]) -> Evaluation:
-    """Compare probabilities, float `[texts, classes]`, with the right label of each text; of equal ones the first counts."""
-    number = {label: index for index, label in enumerate(labels)}
-    truth = np.array([number[label] for label in expected])
-    guess = probabilities.argmax(axis=1)
+def reliability(probability: Floats, right: Bools) -> tuple[ReliabilityBin, ...]:
+    """Return the bins of a reliability diagram, 15 of equal width without the empty ones, from answers `[texts]`."""
+    places = np.minimum((probability * _BINS).astype(int), _BINS - 1)
+    return tuple(
+        ReliabilityBin(
+            int(place) / _BINS, int(one.sum()), float(probability[one].mean(dtype=np.float64)), float(right[one].mean())
+        )
+        for place in np.unique(places)
+        for one in [places == place]
+    )
+
+
+def calibration_error(bins: Sequence[ReliabilityBin]) -> float:
+    """Return the expected calibration error: how far probability and accuracy are apart, on average over the texts.
+
+    Guo et al. 2017, https://arxiv.org/abs/1706.04599.
+    """
+    texts = sum(part.texts for part in bins)
+    return sum(part.texts * abs(part.probability - part.accuracy) for part in bins) / texts
+
+
+def score(outcome: Outcome, none: Collection[str] = ()) -> Evaluation:
+    """Return the scores of an outcome; where texts have one label, of those with one, and of the most probable one that is not among `none`.
+
+    Of equally probable labels the first counts. Where texts may have several labels, the calibration is that of all pairs of a text and a label.
+    """
+    truth, probabilities, labels = outcome.truth, outcome.probabilities, outcome.labels
+    if truth.ndim == 2:
+        truth, has = truth > 0, outcome.has
+        hits, truths, guesses = (table.sum(axis=0) for table in (truth & has, truth, has))
+        bins = reliability(probabilities.reshape(-1), truth.reshape(-1))
+        found = _evaluation(labels, hits, truths, guesses, (truth == has).all(axis=1), bins)
+        return dataclasses.replace(found, micro_f1=float(2 * hits.sum() / max(truths.sum() + guesses.sum(), 1)))
+    columns = np.array([column for column, label in enumerate(labels) if label not in none])
+    rows = truth >= 0
+    truth, probabilities = truth[rows], probabilities[np.ix_(rows, columns)]
+    guess = columns[probabilities.argmax(axis=1)]
     right = truth == guess
     mistakes = Counter(zip(truth[~right].tolist(), guess[~right].tolist(), strict=True))
     confusions = tuple(
@@ -325,23 +339,6 @@ def score(expected: Sequence[str], probabilities: npt.NDArray[np.floating[Any]],
     )
     hits, truths, guesses = (np.bincount(places, minlength=len(labels)) for places in (truth[right], truth, guess))
     return _evaluation(labels, hits, truths, guesses, right, reliability(probabilities.max(axis=1), right), confusions)
-
-
-def score_sets(
-    expected: Sequence[tuple[str, ...]],
-    probabilities: npt.NDArray[np.floating[Any]],
-    has: Bools,
-    labels: Sequence[str],
-) -> Evaluation:
-    """Compare the labels that texts were given, bool `[texts, classes]`, with those that are right, where texts may have several.
-
-    The calibration of the probabilities, float `[texts, classes]`, is that of all pairs of a text and a label.
-    """
-    truth = label_table(expected, labels)
-    hits, truths, guesses = (table.sum(axis=0) for table in (truth & has, truth, has))
-    bins = reliability(probabilities.reshape(-1), truth.reshape(-1))
-    found = _evaluation(labels, hits, truths, guesses, (truth == has).all(axis=1), bins)
-    return dataclasses.replace(found, micro_f1=float(2 * hits.sum() / max(truths.sum() + guesses.sum(), 1)))
 
 
 def _evaluation(

@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.arguments import checked
-from retvec_lite.contract import Floats
 from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels, label_table
+from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.scores import Evaluation, score
+from retvec_lite.data.typos import Way
 from retvec_lite.data.warnings import FEW
 from retvec_lite.files import write_csv
 from retvec_lite.terminal import Table, counted, draw, one_line, printable
@@ -186,18 +188,24 @@ class HeldOut:
     Attributes:
         dataset: the texts as they were given, with their labels. Cross-validated, these are all training texts, in their order.
         rows: row of each text in the training data, counted from 0; empty where the texts are from elsewhere.
-        labels: in the order of the columns.
-        probabilities: float32 `[texts, labels]`, by the share of mistyped words; 0.0 is the texts as they were given.
-        disguised: the same where the texts are disguised, or have an ending; None where the training disguised none.
+        outcomes: what was answered, by the way in which the texts are written.
         warnings: sentences about what is odd in the data.
     """
 
     dataset: Dataset
     rows: tuple[int, ...]
-    labels: tuple[str, ...]
-    probabilities: Mapping[float, Floats]
-    disguised: Floats | None = None
+    outcomes: Mapping[Way, Outcome]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def clean(self) -> Outcome:
+        """What was answered to the texts as they are."""
+        return self.outcomes[Way.CLEAN]
+
+    @functools.cached_property
+    def validation(self) -> Mapping[float, Evaluation]:
+        """The scores at each share of mistyped words; none without texts."""
+        return {way.value: score(each) for way, each in self.outcomes.items() if way.rate is not None and each.texts}
 
     @functools.cached_property
     def check(self) -> Check:
@@ -207,9 +215,9 @@ class HeldOut:
 
 def check_answers(found: HeldOut) -> Check:
     """Return what the answers to held-out texts say about their labels."""
-    dataset, labels = found.dataset, found.labels
+    dataset, labels = found.dataset, found.clean.labels
     rows = found.rows or dataset.rows or range(len(dataset))
-    probabilities = found.probabilities[0.0].astype(np.float64)
+    probabilities = found.clean.probabilities.astype(np.float64)
     copies = copy_groups(dataset.texts, dataset.labels, dataset.groups, rows)
     twins = find_twins(dataset, labels, probabilities)
     names = {frozenset((pair.first, pair.second)) for pair in twins}

@@ -5,6 +5,7 @@ transposition, and neighbouring keys). The same seed gives the same typos on eve
 source of randomness is `random.Random.random`, whose sequence Python promises to keep, and the alphabets are pinned below.
 """
 
+import enum
 import numbers
 import random
 import re
@@ -23,6 +24,24 @@ TYPO_KINDS: Final = ("insert", "delete", "substitute", "swap", "neighbor_key")
 neighbouring key of a QWERTY keyboard hit (letters stay letters, digits stay digits, case is kept)."""
 
 _INSERT, _DELETE, _SUBSTITUTE, _SWAP, _NEIGHBOR_KEY = TYPO_KINDS
+
+
+class Way(enum.Enum):
+    """How the texts are written on which a training tests; where words are mistyped, the value is their share."""
+
+    CLEAN = 0.0
+    FEW_TYPOS = 0.2
+    MANY_TYPOS = 0.5
+    DISGUISED = "disguised"
+    """Disguised, or with an ending: they decide how much each part of a classifier counts, and are in no table of typos."""
+    TRANSLATED = "translated"
+    """In words of other languages, likewise."""
+
+    @property
+    def rate(self) -> float | None:
+        """The share of mistyped words; None where something else is done to texts."""
+        return self.value if isinstance(self.value, float) else None
+
 
 _LATIN: Final = "abcdefghijklmnopqrstuvwxyz"
 

@@ -1,8 +1,13 @@
 """The facts of a training that a classifier carries: what each must be where a file is read."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import numpy as np
+
+from retvec_lite.contract import Floats
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import (
     COUNT,
     FLAG,
@@ -18,6 +23,7 @@ from retvec_lite.json_text import (
     row,
     structured,
 )
+from retvec_lite.terminal import one_line
 
 _POINT: Final = row("a pair of a number of texts and a score", COUNT, SHARE)
 _CONFUSION: Final = row("a label, the label that was taken for it, and how often", TEXT, TEXT, COUNT)
@@ -126,3 +132,27 @@ def _is_rate(text: str) -> bool:
         return 0 <= float(text) <= 1
     except ValueError:
         return False
+
+
+_LARGEST: Final = 1e10
+"""Weights above this, which no training gives, would overflow in float32 on their way to a probability."""
+
+_SHOWN: Final = 8
+"""Names of weights that an error shows."""
+
+
+def check_names(path: str | os.PathLike[str], found: Iterable[str], expected: Iterable[str]) -> None:
+    """Raise RetvecLiteError, naming the file, unless it has the expected weights and no others."""
+    for what, names in (
+        ("lacks the weights", set(expected) - set(found)),
+        ("contains the unknown weights", set(found) - set(expected)),
+    ):
+        if names:
+            more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+            raise RetvecLiteError(f"{path} {what} {', '.join(map(one_line, sorted(names)[:_SHOWN]))}{more}.")
+
+
+def check_finite(path: str | os.PathLike[str], name: str, *values: Floats) -> None:
+    """Raise RetvecLiteError, naming file and weight, for numbers that cannot be computed with."""
+    if not all((np.abs(value) <= _LARGEST).all() for value in values):
+        raise RetvecLiteError(f"{path}: {name} contains NaN or infinity, or a number above {_LARGEST:g}.")

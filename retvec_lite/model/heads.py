@@ -1,6 +1,6 @@
 """The classifier heads, from word vectors to logits: names, sizes, weight shapes and starting values. NumPy only.
 
-`head_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. `cnn` sees word order; `pool` is the fastest network,
+`network_graph.py` computes them in TensorFlow and `reference_network.py` in NumPy. `cnn` sees word order; `pool` is the fastest network,
 `linear` a single layer, and `ngrams` no network at all. An LSTM and a Transformer, the paper's other families (RETVec, arXiv:2302.09207,
 evaluation), were behind `cnn` (docs/results.md).
 With an int8 embedding of 218 kB, an exported file with any of them stays below 1 MB.

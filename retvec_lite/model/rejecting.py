@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from retvec_lite.data.rates import Rate, choose_threshold
+from retvec_lite.data.outcome import Rate, choose_threshold
 from retvec_lite.decision import UNKNOWN_POWER
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel

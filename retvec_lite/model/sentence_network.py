@@ -19,9 +19,9 @@ from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.json_text import parse_json
+from retvec_lite.model.facts import check_finite
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import PoolHead, head_from_dict
-from retvec_lite.model.weight_checks import check_finite
 from retvec_lite.model.weight_files import check_format, check_layers, read_safetensors, typed_safetensors_bytes
 
 SENTENCES_FORMAT: Final = "retvec-lite-sentences"

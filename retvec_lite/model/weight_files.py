@@ -19,9 +19,8 @@ from retvec_lite.errors import RetvecLiteError, install, shown
 from retvec_lite.foreign import require_size
 from retvec_lite.json_text import TEXT, check_fields, parse_json
 from retvec_lite.meaning import DIMENSION, MeaningConfig, check_weights, meaning_shapes
-from retvec_lite.model.facts import check_facts
+from retvec_lite.model.facts import check_facts, check_finite, check_names
 from retvec_lite.model.heads import VECTOR, HeadSpec, NgramHead, head_from_dict, ngram_shapes, word_dimension
-from retvec_lite.model.weight_checks import check_finite, check_names
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, locate
 

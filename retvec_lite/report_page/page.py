@@ -1,23 +1,21 @@
 """The page of a training or a check. The same findings give the same bytes."""
 
 import base64
+import dataclasses
 import hashlib
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element
 
 from retvec_lite.card import describe_teacher
-from retvec_lite.data.calibration import measure_rejection
-from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.outcome import measure_rejection
 from retvec_lite.data.suspects import Check, HeldOut
-from retvec_lite.report_page import measured
-from retvec_lite.report_page.doubts import doubtful
+from retvec_lite.report_page import sections
 from retvec_lite.report_page.elements import cut, element, markup
 from retvec_lite.verdict import verdict
-from retvec_lite.windows import decided_text
 
 if TYPE_CHECKING:
     from retvec_lite.model.weight_files import TrainedModel
@@ -28,44 +26,38 @@ _TITLE: Final = 120
 
 def check_page(check: Check) -> bytes:
     """Return the page of what is doubtful in labelled texts."""
-    return _page(f"Check of {check.name}", (), [doubtful(check)])
+    return _page(f"Check of {check.name}", (), [sections.doubtful(check)])
 
 
-def training_page(
-    model: "TrainedModel",
-    validation: Mapping[float, Evaluation],
-    held_out: HeldOut,
-) -> bytes:
+def training_page(model: "TrainedModel", held_out: HeldOut) -> bytes:
     """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
     facts, decision = model.training, model.decision
-    if not validation:
+    if not held_out.validation:
         said = [*facts.get("warnings", ()), *verdict(facts, model.labels, decision)]
         return _page(f"Report on {facts['data']}", said, [])
-    clean = validation[0.0]
-    labels, answers = held_out.dataset.labels, held_out.probabilities[0.0]
-    rejection = None
+    clean = held_out.validation[0.0]
+    # The threshold may be another one since.
+    outcome = dataclasses.replace(held_out.clean, decision=decision)
+    rejection = None if decision.multi_label else measure_rejection(outcome)
     if decision.thresholds is not None:
-        thresholds = zip(held_out.labels, decision.thresholds, strict=True)
+        thresholds = zip(outcome.labels, decision.thresholds, strict=True)
         last = "threshold", {label: f"{value:.2f}" for label, value in thresholds}
     else:
-        texts = [decided_text(text, model.encoder) for text in held_out.dataset.texts]
-        expected = [None if label == decision.unknown_label else label for label in labels]
-        rejection = measure_rejection(texts, expected, answers, held_out.labels, decision)
-        last = "answered", measured.answered(labels, ~decision.unknown(texts, answers, held_out.labels))
+        last = "answered", sections.answered(held_out.dataset.labels, ~outcome.unanswered)
     curve, score = facts.get("learning_curve") or (), "accuracy" if clean.micro_f1 is None else "micro F1"
-    sections = [
-        measured.labels_section(clean, *last),
-        measured.confusions_section(clean) if rejection else None,
-        measured.ways_section(validation, held_out),
-        measured.learning_section(curve, score, facts.get("largest_label"), bool(facts.get("epochs")))
+    parts = [
+        sections.labels_section(clean, *last),
+        sections.confusions_section(clean) if rejection else None,
+        sections.ways_section(held_out),
+        sections.learning_section(curve, score, facts.get("largest_label"), bool(facts.get("epochs")))
         if len(curve) > 1
         else None,
-        measured.calibration_section(clean),
-        measured.coverage_section(rejection) if rejection else None,
-        doubtful(held_out.check),
+        sections.calibration_section(clean),
+        sections.coverage_section(rejection) if rejection else None,
+        sections.doubtful(held_out.check),
     ]
     said = [*verdict(facts, model.labels, decision), *filter(None, [describe_teacher(facts)])]
-    return _page(f"Report on {facts['data']}", said, [part for part in sections if part is not None])
+    return _page(f"Report on {facts['data']}", said, [part for part in parts if part is not None])
 
 
 def _page(title: str, said: Sequence[str], sections: Sequence[Element]) -> bytes:

@@ -16,7 +16,7 @@ from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
 from retvec_lite.runtime.retvec_file import ALIGN
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_model import codebooks_in, is_crowded
-from retvec_lite.training.request import FEW, Request
+from retvec_lite.training.request import Request, are_few
 
 _MOST_WEIGHTS: Final = 800_000
 """Bytes of weights without what words mean: then the int4 file of the head cnn with 150 labels is below 600 kB."""
@@ -186,14 +186,14 @@ def choose_meaning_kb(
     """
     spec = sentences or HEADS[_usual_head(data) if head == "auto" else head]()
     room = budget.ngram_room(spec)
-    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if data.texts <= FEW else MOST_BUCKETS
+    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if are_few(data.texts) else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
     return min(max(room // _MEANING_SHARE, left, least), _MOST_MEANING) // 1000
 
 
 def _usual_head(data: TrainingData) -> str:
-    return PoolHead.name if not data.scheme.multi_label and data.texts <= FEW else CnnHead.name
+    return PoolHead.name if data.are_few else CnnHead.name
 
 
 def _least_room(budget: Budget, meaning: MeaningConfig | None) -> str:

@@ -14,29 +14,20 @@ from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.data.copies import count_independent
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise, surrounded
-from retvec_lite.data.typos import mistype, mistype_many
+from retvec_lite.data.typos import Way, mistype, mistype_many
 from retvec_lite.decision import known_characters
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import NOTHING, Described, Origin, labels_of
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
 from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
+from retvec_lite.training.request import are_few
 from retvec_lite.windows import read_text
 
 Rows = npt.NDArray[np.int64]
 
 Split = tuple[Rows, Rows]
 """Training texts to learn from, and held-out texts to be tested on."""
-
-VALIDATION_RATES: Final = (0.0, 0.2, 0.5)
-"""Shares of mistyped words at which validation is scored: for early stopping and for the final table."""
-
-DISGUISED: Final = -1.0
-"""Stands for a share of mistyped words where held-out texts are disguised or have an ending instead: they decide how much each part
-counts, and are in no table."""
-
-TRANSLATED: Final = -2.0
-"""The same for held-out texts in words of other languages."""
 
 _FEWEST_SLOTS: Final = 24
 """Word slots at least: users write whole sentences, however short the examples are. Beside 8 slots, a text takes a `.tflite` 0.1 ms more."""
@@ -68,13 +59,13 @@ class Examples:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOutIds:
-    """What models are tested on: word ids, int32 `[texts, max_words]`, by the share of mistyped words, `DISGUISED` or `TRANSLATED`, targets, weights.
+    """What models are tested on: word ids, int32 `[texts, max_words]`, by the way in which the texts are written, targets, weights.
 
     The latter count where these texts are learned from in the end. `independent`: how many texts without copies say as much, see
     `count_independent`.
     """
 
-    ids: Mapping[float, Ints]
+    ids: Mapping[Way, Ints]
     truth: Ints
     weights: Floats | None = None
     independent: float | None = None
@@ -118,7 +109,7 @@ class TrainingData:
     mistyped: Sequence[Sequence[str]]
     background: Sequence[str]
     background_ids: Ints
-    held_out_texts: Mapping[float, Sequence[str]]
+    held_out_texts: Mapping[Way, Sequence[str]]
     splits: Sequence[Split]
     refit: bool = False
     none: int | None = None
@@ -131,6 +122,11 @@ class TrainingData:
     def texts(self) -> int:
         """How many labelled texts there are to learn from, without names and descriptions."""
         return self.count(Origin.GIVEN)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the labelled texts are few, with one label each."""
+        return are_few(self.texts, self.scheme.multi_label)
 
     @functools.cached_property
     def labelled(self) -> int:
@@ -150,7 +146,7 @@ class TrainingData:
     @property
     def spelled(self) -> Sequence[str]:
         """Texts with the letters of all languages that are learned: those of the training as they are, and held-out translations."""
-        return [*self.clean, *self.held_out_texts.get(TRANSLATED, ())]
+        return [*self.clean, *self.held_out_texts.get(Way.TRANSLATED, ())]
 
     @functools.cached_property
     def characters(self) -> str:
@@ -175,7 +171,7 @@ class TrainingData:
     @property
     def is_translated(self) -> bool:
         """Whether every second copy is a translation."""
-        return TRANSLATED in self.held_out_texts
+        return Way.TRANSLATED in self.held_out_texts
 
     @property
     def folds(self) -> int:
@@ -223,14 +219,14 @@ def make_examples(
         strict=True,
     )
     mistyped = [[*texts, *names, *more] for texts, more in pairs]
-    held_out = {rate: mistype_many(validation.texts, rate, seed + 1) for rate in VALIDATION_RATES}
+    held_out = {way: mistype_many(validation.texts, way.rate, seed + 1) for way in Way if way.rate is not None}
     if typo_rate:
         draw = random.Random(seed + 1).random
-        held_out[DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
+        held_out[Way.DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
     if translation:
         translated = translation.copies(clean, len(mistyped), seed)
         mistyped = [copy for pair in zip(mistyped, translated, strict=True) for copy in pair]
-        (held_out[TRANSLATED],) = translation.copies(validation.texts, 1, seed + 1)
+        (held_out[Way.TRANSLATED],) = translation.copies(validation.texts, 1, seed + 1)
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     targets = np.concatenate([targets, labels_of(described, labels)]) if described.texts else targets
     # No label is known until a teacher is asked.

@@ -5,12 +5,13 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
+from retvec_lite.data.typos import Way
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import Origin, telling_names
@@ -32,8 +33,7 @@ from retvec_lite.training.linear_model import (
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Plan, held_out_logits, judge
-from retvec_lite.training.request import FEW
+from retvec_lite.training.plan import MANY, HeldOutLogits, Plan, held_out_logits, judge
 
 _LONG: Final = 30
 """Words of a typical text from which texts are long."""
@@ -52,8 +52,7 @@ _RATHER: Final = np.float32(0.75)
 the answers of one text in a hundred. Chosen on eight inboxes (docs/teacher.md)."""
 
 _SHARES: Final = (0.25, 0.5)
-_SHARES_OF_MANY: Final = (0.125, 0.25)
-"""Shares of the texts in the learning curve, besides all of them; smaller ones where a fit takes long."""
+"""Shares of the texts in the learning curve, besides all of them; half of these where a fit takes long."""
 
 
 class LinearPart:
@@ -66,18 +65,16 @@ class LinearPart:
     Attributes:
         model: the linear part that was fitted last.
         config: which n-grams are read.
-        few: whether the texts are few, with one label each.
         curve: (training texts, score on clean held-out texts) for a quarter, half and all of the texts; where texts are many, for an
             eighth, a quarter and all of them.
     """
 
     model: LinearModel
-    few: bool
     curve: list[tuple[int, float]]
     config: NgramConfig
     _copies: Sequence[Features]
     _shares: Sequence[float]
-    _held_out: Mapping[float, Features]
+    _held_out: Mapping[Way, Features]
     _background: Features
     _pieces_table: Floats | None
 
@@ -89,7 +86,6 @@ class LinearPart:
         self._vectors, self._progress = vectors, progress
         self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
-        self.few = data.texts <= FEW and not data.scheme.multi_label
         self._pieces, self._teacher = plan.pieces, plan.teacher
         self._penalty, self._fits, self._total = PENALTY, 0, 0
 
@@ -97,22 +93,22 @@ class LinearPart:
         """Read the texts, draw the learning curve, and fit `model` to all texts there are to learn from.
 
         Returns:
-            The logits of the held-out texts at each share of mistyped words, each by a model that has not seen it.
+            The logits of the held-out texts, each by a model that has not seen it.
         """
         if not len(self._data.held_out.truth):
             self._total, self.curve = 1, []
             self.read()
             self.fit(np.arange(len(self._data.clean)))
-            return {rate: np.zeros((0, len(self._data.labels)), np.float32) for rate in self._data.held_out.ids}
+            return {way: np.zeros((0, len(self._data.labels)), np.float32) for way in self._data.held_out.ids}
         folds = len(self._data.splits)
-        whole = folds > 1 or self.few
-        last, shares = whole or self._refit, _SHARES if whole else _SHARES_OF_MANY
-        self._total = (len(shares) + 1 + self.few) * folds + last
+        whole = folds > 1 or self._data.are_few
+        last, shares = whole or self._refit, [share if whole else share / 2 for share in _SHARES]
+        self._total = (len(shares) + 1 + self._data.are_few) * folds + last
         if self._data.count(Origin.UNLABELLED) and not self._teacher:
             self._total *= 2  # a first fit labels the texts without labels
         self.read()
-        chosen = self._choose_penalty() if self.few else None
-        found = {share: self._predict(share, (0.0,)) for share in shares}
+        chosen = self._choose_penalty() if self._data.are_few else None
+        found = {share: self._predict(share, (Way.CLEAN,)) for share in shares}
         found[1.0] = chosen or self._predict()
         self.curve = self._learning_curve(found)
         if last:
@@ -133,7 +129,7 @@ class LinearPart:
         """Return the logits of the held-out texts as they are, each by a model that has not seen it."""
         self._total = len(self._data.splits)
         self.read()
-        return self._predict(rates=(0.0,))
+        return self._predict(ways=(Way.CLEAN,))
 
     def read(self) -> None:
         """Read the texts and their copies; of many long texts, copies alone: most of their words are as they were."""
@@ -174,25 +170,33 @@ class LinearPart:
         self._background = found[-1]
         self._pieces_table = self._pieces.table(PRIME if books else buckets) if self._pieces else None
 
-    def fit(self, rows: Rows) -> Fit:
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The learning curve."""
+        return {"learning_curve": self.curve}
+
+    def exported(self, factor: float) -> Mapping[str, Floats]:
+        """Return the weights fitted last, with the logits multiplied by a factor, and the table of meaning."""
+        return {**self.model.scaled(factor).weights, **(self._meaning.weights if self._meaning else {})}
+
+    def fit(self, rows: Rows) -> None:
         """Fit `model` to some of the texts; to all texts there are to learn from, those set aside included, if these are all rows."""
         is_whole = len(rows) == len(self._data.clean)
         # Held out by the user, or cross-validated, they are not set aside.
         held_out = list(self._held_out.values())[: len(self._copies)] if self._refit and is_whole else []
         self.model = self._solve(rows, held_out)
-        return Fit(self.model.weights)
 
-    def logits(self, rate: float, rows: Rows) -> Floats:
+    def logits(self, way: Way, rows: Rows) -> Floats:
         """Return the logits of some held-out texts by `model`, float32 `[texts, classes]`."""
-        return self.model.scores(self._held_out[rate][rows])
+        return self.model.scores(self._held_out[way][rows])
 
-    def _learning_curve(self, found: Mapping[float, Mapping[float, Floats]]) -> list[tuple[int, float]]:
+    def _learning_curve(self, found: Mapping[float, HeldOutLogits]) -> list[tuple[int, float]]:
         """Return the points of `curve`, from the logits of held-out texts by models of shares of the texts."""
         data, points = self._data, {}
         for share in sorted(found):
             # With a text or two of each label, every share is all of them.
             count = round(np.mean([np.count_nonzero(self._share(rows, share) < data.texts) for rows, _ in data.splits]))
-            points[count] = data.scheme.score(found[share][0.0], data.held_out.truth)
+            points[count] = data.scheme.score(found[share][Way.CLEAN], data.held_out.truth)
         return list(points.items())
 
     def _share(self, rows: Rows, share: float) -> Rows:
@@ -298,10 +302,10 @@ class LinearPart:
         related = related[np.isin(targets[related], described)]
         return np.concatenate([others, called[telling], related, rows[origins == Origin.UNLABELLED]])
 
-    def _predict(self, share: float = 1.0, rates: Iterable[float] | None = None) -> HeldOutLogits:
-        """Return the logits of held-out texts, at some shares of mistyped words or all, by models of a share of the texts."""
+    def _predict(self, share: float = 1.0, ways: Iterable[Way] | None = None) -> HeldOutLogits:
+        """Return the logits of held-out texts, written in some ways or in all, by models of a share of the texts."""
 
         def fit(rows: Rows) -> None:
             self.model = self._solve(self._share(rows, share))
 
-        return held_out_logits(self._data, fit, self.logits, rates)
+        return held_out_logits(self._data, fit, self.logits, ways)

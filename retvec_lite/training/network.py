@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.grid import FOUR_BITS, fake_quantize, snap
-from retvec_lite.model.head_graph import Dropout, text_logits, word_features
 from retvec_lite.model.heads import HeadSpec
+from retvec_lite.model.network_graph import Dropout, text_logits, word_features
 from retvec_lite.training.label_scheme import ONE_LABEL, LabelScheme
 from retvec_lite.training.plan import FitSettings
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -9,13 +10,15 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.data.labels import class_weights
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.examples import Examples, HeldOutIds, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, epoch
-from retvec_lite.training.plan import Fit, FitSettings, Plan
-from retvec_lite.training.word_vectors import embed_words
+from retvec_lite.training.plan import Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
+from retvec_lite.training.sentences import embed_words
 
 _FOLD_SHARE: Final = 0.5
 """Share of the epochs that a fold's network gets, to save time: it only decides how much the network counts."""
@@ -37,7 +40,29 @@ class NetworkPart:
         data = plan.data
         fits = [(len(rows), _FOLD_SHARE) for rows, _ in data.splits] if data.folds else []
         self._steps = [self._settings(share).steps(texts) for texts, share in (*fits, (len(data.clean), 1.0))]
-        self._fits = 0
+        self._fits, self._last = 0, Fit()
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """How many epochs it took, and which was the best."""
+        return {"epochs": len(self._last.history), "best_epoch": self._last.best}
+
+    def learn(self) -> HeldOutLogits:
+        """Train on each split, and cross-validated on all texts in the end; return the logits of held-out texts, see `Part`."""
+        data = self._plan.data
+        found = held_out_logits(data, self.fit, self.logits)
+        if data.folds:
+            self.fit(np.arange(len(data.clean)))
+        return found
+
+    def exported(self, factor: float) -> Mapping[str, Floats]:
+        """Return the weights fitted last, with the logits multiplied by a factor, and matrices on their grid."""
+        kernel, bias = (self._last.weights[f"head/logits/{name}"] * np.float32(factor) for name in ("kernel", "bias"))
+        scaled = {
+            "head/logits/kernel": snap(kernel.astype(np.float32), FOUR_BITS),
+            "head/logits/bias": bias.astype(np.float32),
+        }
+        return {**self._last.weights, **scaled}
 
     def fit(self, rows: Rows) -> Fit:
         """Train on some of the texts, or on all, from new starting weights; equal seeds on one machine give equal weights.
@@ -63,13 +88,14 @@ class NetworkPart:
         best = run_epochs(network, examples, held_out, settings, rng, tell)
         self._fits += 1
         network.load(best.weights)
-        return dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
+        self._last = dataclasses.replace(best, weights={**self._plan.embedding, **best.weights})
+        return self._last
 
-    def logits(self, rate: float, rows: Rows) -> Floats:
+    def logits(self, way: Way, rows: Rows) -> Floats:
         """Return the logits of some held-out texts under the weights fitted last, float32 `[texts, classes]`."""
         assert self._network is not None
         data = self._plan.data
-        return self._network.logits(data.held_out.ids[rate][rows], len(data.labels), PREDICTION_BATCH)
+        return self._network.logits(data.held_out.ids[way][rows], len(data.labels), PREDICTION_BATCH)
 
     def _settings(self, share: float) -> FitSettings:
         """Return the settings of a fit with a share of the epochs."""

@@ -97,6 +97,11 @@ class TrainOptions(Reading):
             raise RetvecLiteError("languages needs n-grams and what words mean: leave meaning and ngram_kb out.")
 
     @property
+    def ask_for_network(self) -> bool:
+        """Whether they are about a network, which few texts train none of otherwise."""
+        return self.head not in (AUTO, "linear") or self.epochs is not None or self.ngram_kb == 0
+
+    @property
     def reading(self) -> dict[str, Any]:
         """How files and tables are read, as `as_dataset` takes it."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(Reading)}

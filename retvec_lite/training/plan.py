@@ -10,12 +10,13 @@ import numpy as np
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
+from retvec_lite.data.typos import Way
 from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_part import MeaningPart
-from retvec_lite.training.request import FEW, Request
+from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.teacher import Teacher
 
 MANY: Final = 20_000
@@ -80,12 +81,7 @@ class FitSettings:
 
 def needs_no_network(texts: Dataset, request: Request) -> bool:
     """Return whether a linear part alone is fitted: to few texts with one label each, unless something of a network is asked for."""
-    usual = (
-        request.options.head in ("auto", LinearHead.name)
-        and request.options.epochs is None
-        and request.options.ngram_kb != 0
-    )
-    return usual and len(texts) <= FEW and not texts.multi_label
+    return are_few(len(texts), texts.multi_label) and not request.options.ask_for_network
 
 
 def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
@@ -102,7 +98,7 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
     )
     if request.languages:
         return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
-    reads_copies = not needs_no_network(texts, request) or request.options.typo_rate is not None
+    reads_copies = not is_linear or request.options.typo_rate is not None
     return found if reads_copies else dataclasses.replace(found, copies=0, linear_copies=0)
 
 
@@ -115,7 +111,7 @@ def recommended(
 
     Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
-    many, fewest = texts >= MANY, _FEWEST_STEPS
+    few, many, fewest = are_few(texts), texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
@@ -129,11 +125,11 @@ def recommended(
         }
     elif many:
         defaults |= {"learning_rate": 3e-3, "epochs": 8}
-    elif texts <= FEW:
+    elif few:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
     else:
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
-    if texts <= FEW:
+    if few:
         copies = min(FitSettings.copies, _FEWEST_COPIES // texts)
         defaults |= {"linear_copies": max(FitSettings.linear_copies, copies)}
     if multi_label:
@@ -148,8 +144,8 @@ def recommended(
     return dataclasses.replace(found, epochs=max(found.epochs, math.ceil(fewest / steps_an_epoch)))
 
 
-HeldOutLogits = Mapping[float, Floats]
-"""Logits of the held-out texts by the way they are written (see `HeldOutIds`), float32 `[texts, classes]`, each by a fit that has not seen it."""
+HeldOutLogits = Mapping[Way, Floats]
+"""Logits of the held-out texts by the way they are written, float32 `[texts, classes]`, each by a fit that has not seen it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,6 +176,11 @@ class Plan:
     pieces: PiecesFile | None = None
     teacher: Teacher | None = None
 
+    @property
+    def trains(self) -> bool:
+        """Whether a network is trained: not where the linear part is all there is, or reads what the sentence network says."""
+        return self.sentences is None and not isinstance(self.head, LinearHead)
+
 
 @dataclasses.dataclass
 class Fit:
@@ -199,28 +200,33 @@ class Fit:
 class Part(Protocol):
     """What a classifier is made of: it answers by itself, and held-out texts say how much it counts beside others."""
 
-    def fit(self, rows: Rows) -> Fit:
-        """Learn from some of the training texts; with all of them, it is what the classifier is made of."""
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the report of the training says of it."""
         ...
 
-    def logits(self, rate: float, rows: Rows) -> Floats:
-        """Return what the last fit says of some held-out texts, float32 `[texts, classes]`; `rate` says how they are written."""
+    def learn(self) -> HeldOutLogits:
+        """Learn from each split of the texts, and in the end from all of them; return what each fit says of texts that it has not seen."""
+        ...
+
+    def exported(self, factor: float) -> Mapping[str, Floats]:
+        """Return the weights of the last fit by name, with its logits multiplied by a factor."""
         ...
 
 
 def held_out_logits(
     data: TrainingData,
     fit: Callable[[Rows], object],
-    logits: Callable[[float, Rows], Floats],
-    rates: Iterable[float] | None = None,
+    logits: Callable[[Way, Rows], Floats],
+    ways: Iterable[Way] | None = None,
 ) -> HeldOutLogits:
     """Fit a part to each split of the texts, and return what it says of those that it is tested on, written in some ways or in all."""
     shape = len(data.held_out.truth), len(data.labels)
-    found = {rate: np.zeros(shape, np.float32) for rate in rates or data.held_out.ids}
+    found = {way: np.zeros(shape, np.float32) for way in ways or data.held_out.ids}
     for rows, others in data.splits:
         fit(rows)
-        for rate, table in found.items():
-            table[others] = logits(rate, others)
+        for way, table in found.items():
+            table[others] = logits(way, others)
     return found
 
 

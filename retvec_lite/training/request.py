@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from retvec_lite.data.calibration import unknown_rows
 from retvec_lite.data.copies import different
 from retvec_lite.data.dataset import IN_MEMORY, Dataset, as_dataset
 from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
-from retvec_lite.data.labels import ClassWeights, choose_class_weights
+from retvec_lite.data.labels import ClassWeights, choose_class_weights, unknown_rows
 from retvec_lite.data.origin import data_hash
 from retvec_lite.data.texts import texts_of
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
@@ -27,7 +26,7 @@ from retvec_lite.version import CREATED_BY
 NONE_LABEL: Final = "none of these"
 """The label of texts without labels that are unlike all that have one."""
 FEW: Final = 3_000
-"""Texts up to which they are cross-validated."""
+"""Texts up to which they are cross-validated, see `are_few`."""
 
 OWN: Final = "sha256:"
 """What the record of an option begins with that was more than a word or a number."""
@@ -97,6 +96,11 @@ class Request:
         if self.options.unknown_label is None and any(map(encode_of, self.teacher.values())):
             return None if NONE_LABEL in self.training.classes else NONE_LABEL
         return self.options.unknown_label
+
+
+def are_few(texts: int, multi_label: bool = False) -> bool:
+    """Return whether so many texts are cross-validated, and with one label each also read by a linear part alone: the one place that decides it."""
+    return texts <= FEW and not multi_label
 
 
 def _word(given: Any, words: Sequence[str], content: Callable[[], str]) -> str:
@@ -229,8 +233,7 @@ def _new_texts(
     """Return the texts without labels that say something new."""
     if inbox is None:
         return ()
-    has_network = options.head not in (AUTO, "linear") or options.epochs is not None or options.ngram_kb == 0
-    if training.multi_label or len(training) > FEW or has_network or options.languages:
+    if not are_few(len(training), training.multi_label) or options.ask_for_network or options.languages:
         raise RetvecLiteError(
             f"Texts without labels are for at most {FEW:,} labelled ones with one label each, and go with neither languages, epochs, "
             "ngram_kb=0 nor a head other than linear: leave unlabelled (--unlabelled) out, or those."

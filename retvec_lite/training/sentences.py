@@ -1,15 +1,68 @@
-"""What the pre-trained sentence network says of the texts of a training: NumPy alone, each distinct word once."""
+"""Vectors of words, and what the pre-trained sentence network says of texts, in a training: each distinct word once, in NumPy alone.
 
+TensorFlow takes seconds to load, and never lets go of a graph that it has compiled.
+"""
+
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import erf
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import Floats, Ints, bits
 from retvec_lite.model.grid import FOUR_BITS, snap
-from retvec_lite.model.heads import PoolHead
+from retvec_lite.model.heads import HeadSpec, PoolHead, word_dimension
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.word_vectors import WORDS_AT_ONCE, dense, embedded, gelu
+
+WORDS_AT_ONCE: Final = 4096
+"""How many are computed together: matrices of so many rows fill the cores, and not the memory."""
+
+Weights = Mapping[str, Floats]
+
+
+def embed_words(words: Ints, weights: Weights, progress: Progress = silent) -> npt.NDArray[np.float16]:
+    """Return word vectors, float16 `[distinct words, dimension]`; row 0, the empty word, is zeros as in unused slots.
+
+    Float16 holds a tanh output to 2.4e-4, less than what dropout and typos do to a training text, at half the memory.
+
+    Args:
+        words: all words by id, int32 `[distinct words, word_length]`.
+        weights: `embedding/...`; none for RETVec-raw.
+        progress: told of "embedding words".
+    """
+    table = np.empty((len(words), word_dimension(weights, words.shape[1])), np.float16)
+    for start in range(0, len(words), WORDS_AT_ONCE):
+        found = embedded(words[start : start + WORDS_AT_ONCE], weights)
+        table[start : start + len(found)] = found
+        progress("embedding words", start + len(found), len(words))
+    table[0] = 0.0
+    return table
+
+
+def embedded(words: Ints, weights: Weights) -> Floats:
+    """Return the vectors of some words, float32 `[words, dimension]`; see `reference_network.embed`."""
+    values = bits(words)
+    if "embedding/dense_0/kernel" not in weights:
+        return values
+    values = gelu(dense(values, weights, "embedding/dense_0"))
+    values = gelu(dense(values, weights, "embedding/dense_1"))
+    found: Floats = np.tanh(dense(values, weights, "embedding/dense_2"))
+    return found
+
+
+def dense(values: Floats, weights: Weights, name: str) -> Floats:
+    """Return `values @ kernel + bias`."""
+    found: Floats = values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+    return found
+
+
+def gelu(values: Floats) -> Floats:
+    """Apply exact GELU, see `reference_network.gelu`."""
+    found: Floats = values * (0.5 * (1.0 + erf(values * np.float32(np.sqrt(0.5)))))
+    return found
+
 
 _TEXTS_AT_ONCE: Final = 512
 _TIES: Final = 1e-3
@@ -29,6 +82,13 @@ class SentenceReader:
     Attributes:
         layer: `head/vector/{kernel,bias}`, from the pooled words of a text to its vector; the kernel lies on the 4-bit grid.
     """
+
+    @classmethod
+    def of(
+        cls, network: SentenceNetwork | None, head: HeadSpec, words: Ints, ids: Ints, progress: Progress
+    ) -> "SentenceReader | None":
+        """Return the reader of a training for the directions in which its texts differ; None without a network."""
+        return cls(network, head, words, ids, progress) if network and isinstance(head, PoolHead) else None
 
     def __init__(
         self, network: SentenceNetwork, head: PoolHead, words: Ints, ids: Ints | None, progress: Progress = silent

@@ -1,27 +1,120 @@
 """The parts of a classifier, fitted side by side, and how much each counts, as held-out texts say: stacking.
 
-Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1.
+Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1. A second core fits n-grams while the first takes the network's steps.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+import contextlib
+import functools
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.optimize import minimize
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model import load_tensorflow
-from retvec_lite.model.grid import FOUR_BITS, snap
-from retvec_lite.model.heads import LinearHead, PoolHead
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.beside import Beside
-from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.plan import MANY, Fit, HeldOutLogits, Part, Plan, held_out_logits
-from retvec_lite.training.sentences import SentenceReader
-from retvec_lite.training.word_vectors import embed_words
+from retvec_lite.training.plan import MANY, HeldOutLogits, Part, Plan
+from retvec_lite.training.sentences import SentenceReader, embed_words
+
+Found = TypeVar("Found")
+
+_OVER: Final = ("", 0, 0)
+
+_NICENESS: Final = 10
+"""Niceness of work that gives way, above the usual: of a core that both want, Linux gives it a tenth (1.25 to the power of 10,
+https://docs.kernel.org/scheduler/sched-nice-design.html)."""
+
+
+class _StoppedError(Exception):
+    """The main thread has ended its work, and nobody waits for the result."""
+
+
+class Beside:
+    """Runs a function in a thread of its own, and tells of its progress in the main thread: a callback need not be safe for threads.
+
+    Compiled solvers and TensorFlow leave the interpreter to other threads. Unlike a process, a thread needs no guarded script and no
+    copy of the texts.
+
+    Args:
+        progress: the user's callback.
+        gives_way: run the function in what the main thread leaves of the cores. Then the main thread's steps take equally long from
+            the first, and tell how long the rest will take. On Linux alone: elsewhere, a thread has no niceness of its own.
+    """
+
+    def __init__(self, progress: Progress, gives_way: bool = False) -> None:
+        self._progress = progress
+        self._gives_way = gives_way and sys.platform == "linux"
+        self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._is_over = False
+        self._errors: list[BaseException] = []
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Keep what the other thread's work reports, for the main thread to tell; end that work once nobody waits for it."""
+        if self._stopped.is_set():
+            raise _StoppedError
+        self._reports.put((what, done, total))
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Tell of the main thread's work, and of what was reported meanwhile; raise what the other thread raised."""
+        while not self._reports.empty():
+            self._next()
+        if self._errors:
+            raise self._errors[0]
+        self._progress(what, done, total)
+
+    def _next(self) -> None:
+        """Tell of the next report; wait for it if there is none."""
+        report = self._reports.get()
+        self._is_over |= report == _OVER
+        if report != _OVER:
+            self._progress(*report)
+
+    @contextlib.contextmanager
+    def run(self, function: Callable[[], Found]) -> Iterator[Callable[[], Found]]:
+        """Run a function beside the block, and yield what waits for its result; what it raises is raised there, or by the next `tell`.
+
+        What ends the block, such as Ctrl-C, ends the function at its next report.
+        """
+        found: list[Found] = []
+        self._errors = errors = []
+
+        def work() -> None:
+            try:
+                if self._gives_way:
+                    own = threading.get_native_id()
+                    os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
+                found.append(function())
+            except BaseException as error:  # noqa: BLE001 - raised again in the main thread
+                errors.append(error)
+            self._reports.put(_OVER)
+
+        # A daemon: an interpreter that ends does not wait for a solver.
+        thread = threading.Thread(target=work, daemon=True)
+
+        def result() -> Found:
+            while not self._is_over:
+                self._next()
+            if errors:
+                raise errors[0]
+            return found[0]
+
+        self._is_over = False
+        self._stopped.clear()
+        thread.start()
+        try:
+            yield result
+        finally:
+            self._stopped.set()
+
 
 LINEAR, NETWORK = "linear", "network"
 """Names of the parts of a classifier."""
@@ -55,94 +148,52 @@ class Stack(NamedTuple):
 
 
 def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
-    """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up.
-
-    Where the linear part reads what the sentence network says, no network is trained.
-    """
-    data, head = plan.data, plan.head
-    everything = np.arange(len(data.clean))
-    sentences = _sentence_reader(plan, progress) if plan.sentences else None
-    trains = not sentences and not isinstance(head, LinearHead)
-    if trains:  # it takes seconds to load
-        load_tensorflow(progress)
+    """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up."""
+    data, parts, linear = plan.data, dict[str, Part](), None
+    sentences = SentenceReader.of(plan.sentences, plan.head, data.words, data.clean_ids, progress)
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
-    beside = Beside(progress, gives_way=len(data.clean) < MANY and trains)
-    network = _network_part(plan, beside.tell) if trains else None
-    read = sentences.vectors if sentences else None if trains else _mean_words(plan, progress)
-    linear = LinearPart(plan, read, beside.report) if plan.buckets else None
+    beside = Beside(progress, gives_way=len(data.clean) < MANY and plan.trains)
+    vectors: Callable[[Ints], Floats] | None = sentences.vectors if sentences else None
+    if plan.trains:
+        load_tensorflow(progress)  # which takes seconds
+        from retvec_lite.training import network_part
 
-    # What each part says of texts that it has not seen. Cross-validated, the network learns from all texts meanwhile.
-    parts: dict[str, HeldOutLogits] = {}
-    with beside.run(lambda: linear.learn() if linear else None) as fitted:
-        whole: Fit | None = None
-        if network:
-            parts[NETWORK], whole = _answers(network, data)
-            whole = network.fit(everything) if data.folds else whole
-        of_linear = fitted()
-    if of_linear is not None:
-        parts[LINEAR] = of_linear
+        parts[NETWORK] = network_part.NetworkPart(plan, beside.tell)
+    elif not sentences:
+        vectors = functools.partial(mean_vectors, vectors=embed_words(data.words, plan.embedding, progress))
+    if plan.buckets:
+        parts[LINEAR] = linear = LinearPart(plan, vectors, beside.report)
+
+    # What each part says of texts that it has not seen.
+    with beside.run(lambda: linear.learn() if linear else {}) as fitted:
+        logits = {name: part.learn() for name, part in parts.items() if part is not linear}
+        logits |= {LINEAR: fitted()} if linear else {}
 
     # How much each part counts.
-    factors, shift = mix_held_out(parts, data.held_out.truth, data.scheme)
+    factors, shift = mix_held_out(logits, data.held_out.truth, data.scheme)
     together = {
-        rate: np.sum([factors[name] * found[rate] for name, found in parts.items()], axis=0) + shift
-        for rate in data.held_out.ids
+        way: np.sum([factors[name] * found[way] for name, found in logits.items()], axis=0) + shift
+        for way in data.held_out.ids
     }
 
     # One file: the last layers add up.
     weights = {**plan.embedding, **(sentences.weights if sentences else {})}
-    if whole:
-        weights |= whole.weights
-        factor = np.float32(factors[NETWORK])
-        kernel, bias = weights["head/logits/kernel"], weights["head/logits/bias"]
-        weights["head/logits/kernel"] = snap((kernel * factor).astype(np.float32), FOUR_BITS)
-        weights["head/logits/bias"] = (bias * factor).astype(np.float32)
-    if linear:
-        weights |= linear.model.scaled(factors[LINEAR]).weights
-        weights |= plan.meaning.weights if plan.meaning else {}
+    facts: dict[str, Any] = {
+        "learning_curve": [],
+        "factors": {name: round(factor, 4) for name, factor in factors.items()},
+        "epochs": 0,
+        "best_epoch": 0,
+        "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
+        "sentences": sentences is not None,
+    }
+    for name, part in parts.items():
+        weights |= part.exported(factors[name])
+        facts |= part.facts
     shifted = "ngrams/bias" if linear else "head/logits/bias"
     weights[shifted] = weights[shifted] + np.float32(shift)
-
-    facts = {
-        "learning_curve": linear.curve if linear else [],
-        "factors": {name: round(factor, 4) for name, factor in factors.items()},
-        "epochs": len(whole.history) if whole else 0,
-        "best_epoch": whole.best if whole else 0,
-        "meaning": {"used": plan.meaning is not None, **plan.meaning_facts},
-        "sentences": plan.sentences is not None,
-    }
-    has_background = linear is not None and not whole and len(data.background) > 0
+    has_background = linear is not None and not plan.trains and len(data.background) > 0
     background = factors[LINEAR] * linear.background() + shift if linear and has_background else None
     return Stack(together, weights, linear, background, facts)
-
-
-def _sentence_reader(plan: Plan, progress: Progress) -> SentenceReader:
-    """Return the reader of a training, for the directions in which its texts differ."""
-    assert plan.sentences is not None
-    assert isinstance(plan.head, PoolHead)
-    return SentenceReader(plan.sentences, plan.head, plan.data.words, plan.data.clean_ids, progress)
-
-
-def _network_part(plan: Plan, progress: Progress) -> Part:
-    from retvec_lite.training.network_part import NetworkPart
-
-    return NetworkPart(plan, progress)
-
-
-def _mean_words(plan: Plan, progress: Progress) -> Callable[[Ints], Floats]:
-    """Return what makes mean word vectors of texts, of their word ids."""
-    vectors = embed_words(plan.data.words, plan.embedding, progress)
-    return lambda ids: mean_vectors(ids, vectors)
-
-
-def _answers(part: Part, data: TrainingData) -> tuple[HeldOutLogits, Fit]:
-    """Return what a part says of texts that it has not seen, and its last fit."""
-    fits: list[Fit] = []
-
-    def fit(rows: Rows) -> None:
-        fits.append(part.fit(rows))
-
-    return held_out_logits(data, fit, part.logits), fits[-1]
 
 
 class Mix(NamedTuple):
@@ -158,16 +209,16 @@ class Mix(NamedTuple):
 
 
 def mix_held_out(
-    parts: Mapping[str, Mapping[float, Floats]],
+    parts: Mapping[str, HeldOutLogits],
     truth: Ints,
     scheme: LabelScheme,
 ) -> Mix:
-    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and share of mistyped words; the usual one of none."""
+    """Return `fit_mix` of logits of held-out texts, float32 `[texts, classes]` by part and way of writing; the usual one of none."""
     if not len(truth):
         return Mix({name: USUAL_FACTORS[name] for name in parts})
     together = {name: np.concatenate(list(logits.values())) for name, logits in parts.items()}
-    rates = max(len(logits) for logits in parts.values())
-    return fit_mix(together, np.concatenate([truth] * rates), scheme, len(truth))
+    ways = max(map(len, parts.values()))
+    return fit_mix(together, np.concatenate([truth] * ways), scheme, len(truth))
 
 
 def fit_mix(

@@ -1,4 +1,4 @@
-"""What held-out texts decide: which labels a text has, when it has none, and how good the answers are.
+"""What held-out texts decide: which labels a text has, when it has none, and how good the answers are, beside those of a plain SVM.
 
 One label a text: a text whose best label is less probable than a threshold has none. The threshold keeps a share of the right
 answers.
@@ -9,22 +9,23 @@ texts they are scored on.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.data.calibration import Rejection, measure_rejection
-from retvec_lite.data.rates import Rate, choose_threshold, lean, lowered, measure_rates, score_answers
-from retvec_lite.data.scores import Evaluation, score, score_sets
+from retvec_lite.data.outcome import Outcome, choose_threshold, lean, lowered, measure_rates, measure_rejection
+from retvec_lite.data.scores import Evaluation, score
+from retvec_lite.data.typos import Way
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
+from retvec_lite.training.plan import HeldOutLogits
 from retvec_lite.windows import decided_text
 
-_USUAL: Final = 0.2
-"""Largest share of mistyped words in the held-out texts that choose the threshold of one label."""
+_USUAL: Final = (Way.CLEAN, Way.FEW_TYPOS)
+"""How the held-out texts are written that choose the threshold of one label."""
 
 _GRID: Final = np.arange(2, 99) / 100
 """Thresholds of several labels to choose from."""
@@ -47,77 +48,81 @@ class Judged(NamedTuple):
 
     Attributes:
         decision: which labels a text has, and when it has none.
-        scores: by the share of mistyped words.
-        rejections: how texts without a label are told, likewise; empty where a text may have several labels.
-        accuracy_error: standard error of the score of clean texts.
-        largest_label: share of the texts that have the most common label; None where a text may have several labels.
-        rates: what other thresholds would do; empty where a text may have several labels.
-        answers: how many right answers the threshold was chosen by, see `count_answers`.
-        unread: how many texts with a label get none whatever is learned, see `count_unread`.
+        outcomes: what was answered to them, by the way in which they are written.
+        facts: what the report of the training says of them.
     """
 
     decision: Decision
-    scores: Mapping[float, Evaluation]
-    rejections: Mapping[float, Rejection]
-    accuracy_error: float
-    largest_label: float | None = None
-    rates: tuple[Rate, ...] = ()
-    answers: float = 0.0
-    unread: int = 0
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
-        validation: dict[str, dict[str, Any]] = {}
-        for rate, scores in self.scores.items():
-            row = {name: getattr(scores, name) for name in ("accuracy", "macro_f1", "calibration_error")}
-            if scores.micro_f1 is not None:
-                row["micro_f1"] = scores.micro_f1
-            if rate in self.rejections:
-                rejected = self.rejections[rate]
-                row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
-            validation[f"{rate:g}"] = row
-        if not self.scores:
-            return {"accuracy_error": 0.0, "validation": {}, "rates": [], "right_answers": 0.0}
-        confusions = [list(row) for row in self.scores[0.0].confusions[:_CONFUSIONS]]
-        found: dict[str, Any] = {
-            "accuracy_error": self.accuracy_error,
-            "validation": validation,
-            "confusions": confusions,
-        }
-        found |= {"weakest": weakest_labels(self.scores[0.0]), "largest_label": self.largest_label}
-        found |= {"unread": self.unread} if self.unread else {}
-        rates = [[None if share is None else round(share, 6) for share in rate] for rate in self.rates]
-        return {**found, "rates": rates, "right_answers": round(self.answers, 6)}
+    outcomes: Mapping[Way, Outcome]
+    facts: Mapping[str, Any]
 
 
 def decide(
-    logits: Mapping[float, Floats],
+    logits: HeldOutLogits,
     data: TrainingData,
     reject_at: float,
     unknown_label: str | None,
     background: Floats | None = None,
 ) -> Judged:
-    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]` by the share of mistyped words.
+    """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]`.
 
     Those of the `background`, texts of no label, decide where there are no held-out texts.
     """
+    power = UNKNOWN_POWER if unknown_label is not None else 0.0
+    decision = Decision(
+        unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
+    )
+    probabilities = data.scheme.probabilities
+    outcomes = {
+        way: Outcome(
+            [decided_text(text, data.config) for text in data.held_out_texts[way]],
+            data.held_out.truth,
+            probabilities(found),
+            data.labels,
+            decision,
+        )
+        for way, found in logits.items()
+    }
     if not len(data.held_out.truth):
-        return Judged(choose_blindly(data, unknown_label, background), {}, {}, 0.0)
-    probabilities = {rate: data.scheme.probabilities(found) for rate, found in logits.items()}
-    error = _standard_error(logits[0.0], data)
+        others = None if background is None else probabilities(background)
+        facts = {"accuracy_error": 0.0, "validation": {}, "rates": [], "right_answers": 0.0}
+        return Judged(choose_blindly(decision, data.labels, others), outcomes, facts)
     if data.scheme.multi_label:
-        several, scores = choose_several(probabilities, data)
-        return Judged(several, scores, {}, error, unread=count_unread(data, several))
-    truth = [data.labels[place] for place in data.held_out.truth]
-    decision = choose_decision(probabilities, data, reject_at, unknown_label)
-    rates = measure_rates(*_usual(probabilities, data, decision), data.labels, decision)
-    answers = count_answers(probabilities, data, decision)
-    probabilities = {rate: found for rate, found in probabilities.items() if rate >= 0}
-    scores = {rate: score(truth, found, data.labels) for rate, found in probabilities.items()}
-    shares = data.label_shares
-    largest = float((data.held_out.truth == (shares.index(max(shares)) if shares else 0)).mean())
-    rejections = measure_held_out(probabilities, data, decision)
-    return Judged(decision, scores, rejections, error, largest, rates, answers, count_unread(data, decision))
+        outcomes = choose_several(outcomes, data)
+        decision = outcomes[Way.CLEAN].decision
+    else:
+        decision = choose_decision(outcomes, reject_at)
+        outcomes = {way: dataclasses.replace(each, decision=decision) for way, each in outcomes.items()}
+    return Judged(decision, outcomes, _facts(outcomes, _standard_error(logits[Way.CLEAN], data)))
+
+
+def _facts(outcomes: Mapping[Way, Outcome], error: float) -> dict[str, Any]:
+    """Return what the report of the training says of held-out texts; scores by the share of mistyped words."""
+    clean, several = outcomes[Way.CLEAN], outcomes[Way.CLEAN].decision.multi_label
+    scores = {way: score(each) for way, each in outcomes.items() if way.rate is not None}
+    validation: dict[str, dict[str, Any]] = {}
+    for way, found in scores.items():
+        row = {name: getattr(found, name) for name in ("accuracy", "macro_f1", "calibration_error")}
+        if several:
+            row["micro_f1"] = found.micro_f1
+        else:
+            rejected = measure_rejection(outcomes[way])
+            row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
+        validation[f"{way.rate:g}"] = row
+    shares = clean.decision.shares
+    usual = shares.index(max(shares)) if shares else 0
+    unread = int((clean.is_labelled & clean.unread).sum())
+    rates = () if several else measure_rates(_usual(outcomes))
+    return {
+        "accuracy_error": error,
+        "validation": validation,
+        "confusions": [list(row) for row in scores[Way.CLEAN].confusions[:_CONFUSIONS]],
+        "weakest": weakest_labels(scores[Way.CLEAN]),
+        "largest_label": None if several else float((clean.truth == usual).mean()),
+        **({"unread": unread} if unread else {}),
+        "rates": [[None if share is None else round(share, 6) for share in rate] for rate in rates],
+        "right_answers": 0.0 if several else round(count_answers(outcomes), 6),
+    }
 
 
 def weakest_labels(scores: Evaluation) -> list[dict[str, Any]]:
@@ -155,94 +160,52 @@ def _standard_error(logits: Floats, data: TrainingData) -> float:
     return max(error, float(np.std(scores, ddof=1) / np.sqrt(len(scores))))
 
 
-def choose_decision(
-    probabilities: Mapping[float, Floats], data: TrainingData, keep: float, unknown_label: str | None = None
-) -> Decision:
+def choose_decision(outcomes: Mapping[Way, Outcome], keep: float) -> Decision:
     """Choose the largest threshold that keeps a share of the right answers to clean texts and those with a few typos together.
 
     Disguised, translated and badly mistyped texts do not choose: their right answers are less probable, and a threshold that keeps them
     lets many more texts pass that have no label (docs/benchmarks.md). All labels count alike, however many texts they have, or the
-    threshold would keep nearly all of a common label and lose a rare one. Texts of `unknown_label` belong to no other label.
+    threshold would keep nearly all of a common label and lose a rare one. Texts of the unknown label belong to no other label.
 
     Few right answers do not decide alone, see `lean`.
     """
-    decision = _undecided(data, unknown_label)
-    usual = _usual(probabilities, data, decision)
-    rates = measure_rates(*usual, data.labels, decision, kept=(keep,), false_alarms=())
-    threshold = choose_threshold(rates, keep=keep)
+    decision, labels = outcomes[Way.CLEAN].decision, outcomes[Way.CLEAN].labels
+    threshold = choose_threshold(measure_rates(_usual(outcomes), kept=(keep,), false_alarms=()), keep=keep)
     if threshold is not None:
-        threshold = lean(threshold, keep, count_answers(probabilities, data, decision), decision, len(data.labels))
+        threshold = lean(threshold, keep, count_answers(outcomes), decision, len(labels))
     return dataclasses.replace(decision, threshold=threshold)
 
 
-def choose_blindly(data: TrainingData, unknown_label: str | None, background: Floats | None) -> Decision:
+def choose_blindly(decision: Decision, labels: Sequence[str], background: Floats | None) -> Decision:
     """Choose the threshold without an answer that is known to be right: the one that lets half of the texts of no label pass.
 
-    More of them would pass at a lower one, and right answers be lost at a higher one (docs/names.md).
+    More of them would pass at a lower one, and right answers be lost at a higher one (docs/names.md). Of these texts, the `background`,
+    probabilities are given.
     """
-    decision = _undecided(data, unknown_label)
     if background is None:
-        threshold = lean(1.0, 1.0, 0.0, decision, len(data.labels))
+        threshold = lean(1.0, 1.0, 0.0, decision, len(labels))
     else:
-        probabilities = data.scheme.probabilities(background)
-        threshold = lowered(float(np.median(decision.scores(probabilities, data.labels))), decision)
+        threshold = lowered(float(np.median(decision.scores(background, labels))), decision)
     return dataclasses.replace(decision, threshold=threshold)
 
 
-def _undecided(data: TrainingData, unknown_label: str | None) -> Decision:
-    """Return the decision without a threshold."""
-    power = UNKNOWN_POWER if unknown_label is not None else 0.0
-    return Decision(
-        unknown_label=unknown_label, unknown_power=power, characters=data.characters, shares=data.label_shares
-    )
-
-
-def count_answers(probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision) -> float:
+def count_answers(outcomes: Mapping[Way, Outcome]) -> float:
     """Return how many right answers to different texts there are to choose by, less where some labels have few of them (Kish 1965)."""
-    _, right, truth = score_answers(*_usual(probabilities, data, decision), data.labels, decision)
-    counts = np.unique(truth[right], return_counts=True)[1]
-    copies = sum(0 <= rate <= _USUAL for rate in probabilities)
+    usual = _usual(outcomes)
+    counts = np.unique(usual.truth[usual.is_right & (usual.passing > 0)], return_counts=True)[1]
+    copies = len(usual.texts) / len(outcomes[Way.CLEAN].texts)
     return float(len(counts) ** 2 / np.sum(1.0 / counts) / copies) if len(counts) else 0.0
 
 
-def _usual(
-    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
-) -> tuple[list[str], list[str | None], Floats]:
-    """Return held-out texts as users write them, clean and with a few typos, the right label of each, and the probabilities."""
-    usual = {rate: found for rate, found in probabilities.items() if 0 <= rate <= _USUAL}
-    texts = [text for rate in usual for text in _read(rate, data)]
-    return texts, _expected(data, decision) * len(usual), np.concatenate(list(usual.values()))
-
-
-def measure_held_out(
-    probabilities: Mapping[float, Floats], data: TrainingData, decision: Decision
-) -> dict[float, Rejection]:
-    """Return how held-out texts are answered at each share of mistyped words."""
-    expected = _expected(data, decision)
-    return {
-        rate: measure_rejection(_read(rate, data), expected, found, data.labels, decision)
-        for rate, found in probabilities.items()
-    }
-
-
-def count_unread(data: TrainingData, decision: Decision) -> int:
-    """Return how many held-out texts with a label have no letter, digit or sign of the training texts."""
-    truth = data.held_out.truth
-    labelled = (
-        truth.any(axis=1) if data.scheme.multi_label else [label is not None for label in _expected(data, decision)]
+def _usual(outcomes: Mapping[Way, Outcome]) -> Outcome:
+    """Return what is answered to held-out texts as users write them, clean and with a few typos."""
+    usual = [each for way, each in outcomes.items() if way in _USUAL]
+    return dataclasses.replace(
+        usual[0],
+        texts=[text for each in usual for text in each.texts],
+        truth=np.concatenate([each.truth for each in usual]),
+        probabilities=np.concatenate([each.probabilities for each in usual]),
     )
-    return sum(has and not decision.reads(text) for has, text in zip(labelled, _read(0.0, data), strict=True))
-
-
-def _expected(data: TrainingData, decision: Decision) -> list[str | None]:
-    """Return the right label of each held-out text; None where it has the unknown label."""
-    labels = [data.labels[place] for place in data.held_out.truth]
-    return [None if label == decision.unknown_label else label for label in labels]
-
-
-def _read(rate: float, data: TrainingData) -> list[str]:
-    """Return the held-out texts as the decision sees them."""
-    return [decided_text(text, data.config) for text in data.held_out_texts[rate]]
 
 
 class Thresholds(NamedTuple):
@@ -259,26 +222,22 @@ class _Counts(NamedTuple):
     both: Floats
 
 
-def choose_several(
-    probabilities: Mapping[float, Floats], data: TrainingData
-) -> tuple[Decision, dict[float, Evaluation]]:
-    """Choose thresholds for clean texts and mistyped ones together; return them, and scores at each share of mistyped words."""
+def choose_several(outcomes: Mapping[Way, Outcome], data: TrainingData) -> dict[Way, Outcome]:
+    """Choose thresholds for texts in all ways of writing together; return what texts get under those chosen on other groups."""
     truth, count = data.held_out.truth, len(data.held_out.truth)
     groups = np.arange(count) % _GROUPS
     if data.folds:
         for number, (_, others) in enumerate(data.splits):
             groups[others] = number
-    copies = len(probabilities)
-    found = choose_thresholds(
-        np.concatenate(list(probabilities.values())), np.tile(truth, (copies, 1)), np.tile(groups, copies)
-    )
-    names = [tuple(data.labels[column] for column in np.flatnonzero(row)) for row in truth]
-    scores = {
-        rate: score_sets(names, table, found.answers[place * count : (place + 1) * count], data.labels)
-        for place, (rate, table) in enumerate(probabilities.items())
-        if rate >= 0
+    copies = len(outcomes)
+    probabilities = np.concatenate([each.probabilities for each in outcomes.values()])
+    found = choose_thresholds(probabilities, np.tile(truth, (copies, 1)), np.tile(groups, copies))
+    decision = Decision(characters=data.characters, thresholds=found.values)
+    given = np.split(found.answers, copies)
+    return {
+        way: dataclasses.replace(each, decision=decision, given=part)
+        for (way, each), part in zip(outcomes.items(), given, strict=True)
     }
-    return Decision(characters=data.characters, thresholds=found.values), scores
 
 
 def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:
@@ -329,3 +288,38 @@ def _best(counts: _Counts, weight: float) -> Floats:
     right, both = counts.right + scale * together.right, counts.both + scale * together.both
     best: Floats = _GRID[(right / both).argmax(axis=1)]
     return best
+
+
+_WORK: Final = 12_000_000
+_WORK_BESIDE_LABELS: Final = 20
+"""Characters times labels, with so many labels more for counting n-grams, that take about a second on one core."""
+
+
+def plain_svm(data: TrainingData) -> float | None:
+    """Return the accuracy of a linear SVM on TF-IDF of character n-grams, as scikit-learn makes them; None where it would take long.
+
+    What takes long is decided by the size of the data, so that the same data give the same report.
+    """
+    texts, tested = list(data.clean[: data.labelled]), list(data.held_out_texts[Way.CLEAN])
+    characters = sum(map(len, texts)) + (0 if data.folds else sum(map(len, tested)))
+    if not tested or data.scheme.multi_label or characters * (len(data.labels) + _WORK_BESIDE_LABELS) > _WORK:
+        return None
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    counter = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4), dtype=np.float64)
+    try:
+        counts = counter.fit_transform(texts)
+    except ValueError:  # no text has an n-gram
+        return None
+    of_tested = counts if data.folds else counter.transform(tested)
+    right, targets = 0, data.examples.targets
+    for learned, others in data.splits:
+        rows = learned[learned < data.labelled]
+        if len(np.unique(targets[rows])) < 2:
+            return None
+        svm = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0))
+        found = svm.fit(counts[rows], targets[rows]).predict(of_tested[others])
+        right += int((found == data.held_out.truth[others]).sum())
+    return right / len(tested)

@@ -32,23 +32,22 @@ from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, undivided
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.origin import data_hash, today, versions
-from retvec_lite.data.scores import Evaluation
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.splits import split_rows
 from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
-from retvec_lite.model.heads import HeadSpec, LinearHead, PoolHead
+from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.background import background_texts
-from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
-from retvec_lite.training.described import Origin, describe
+from retvec_lite.training.described import Origin, background_texts, describe, with_related
 from retvec_lite.training.encoders import ITSELF
-from retvec_lite.training.examples import DISGUISED, Rows, Split, TrainingData, make_examples
+from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
     Translation,
@@ -60,13 +59,12 @@ from retvec_lite.training.languages import (
 )
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.meaning_part import MeaningPart, make_part
+from retvec_lite.training.meaning_part import make_part
 from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_network, settings_for
-from retvec_lite.training.related import with_related
-from retvec_lite.training.request import FEW, Request
+from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.teacher import Encoders, make_teacher
-from retvec_lite.training.thresholds import decide
+from retvec_lite.training.thresholds import decide, plain_svm
 from retvec_lite.version import CREATED_BY
 
 _FOLDS: Final = 3
@@ -76,15 +74,14 @@ _OF_SENTENCES: Final = "en"
 """The language of the sentence network."""
 
 
-class Outcome(NamedTuple):
-    """A trained model, its validation scores at each share of mistyped words, and what it answered to held-out texts."""
+class Trained(NamedTuple):
+    """A trained model, and what was answered to held-out texts by fits that had not seen them."""
 
     model: TrainedModel
-    validation: Mapping[float, Evaluation]
-    held_out: HeldOut | None = None
+    held_out: HeldOut
 
 
-def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Outcome:
+def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:
     """Train a classifier.
 
     Options that are None follow the number of texts, see `recommended`; `settings`, for experiments, replace that choice and what the
@@ -111,7 +108,7 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 
 def _fit(
     request: Request, settings: FitSettings | None, progress: Progress
-) -> tuple[Outcome, Score | None, dict[str, float]]:
+) -> tuple[Trained, Score | None, dict[str, float]]:
     """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out, and how good its teacher."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
@@ -119,11 +116,9 @@ def _fit(
     stack = fit_parts(plan, progress)
     judged = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
-    answers = {rate: data.scheme.probabilities(found) for rate, found in stack.logits.items()}
-    by_typos = {rate: found for rate, found in answers.items() if rate >= 0}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     warned = (*request.warnings, *_about_names(request.training, plan))
-    held_out = HeldOut(tested.texts, rows, data.labels, by_typos, answers.get(DISGUISED), warned)
+    held_out = HeldOut(tested.texts, rows, judged.outcomes, warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -148,7 +143,7 @@ def _fit(
         "smallest_label": list(request.training.smallest_label),
         "baseline": plain_svm(data),
         **stack.facts,
-        **judged.facts(),
+        **judged.facts,
         "doubtful": len(held_out.check.suspects),
         "one_label": next(([pair.first, pair.second, pair.texts] for pair in held_out.check.twins), None),
     }
@@ -164,10 +159,10 @@ def _fit(
         decision=judged.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    score = judge(stack.logits, data) if judged.scores else None
+    score = judge(stack.logits, data) if held_out.validation else None
     teacher, is_tested = plan.teacher, bool(data.folds)
     of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
-    return Outcome(model, judged.scores, held_out), score, of_teacher
+    return Trained(model, held_out), score, of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:
@@ -192,10 +187,8 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
         RetvecLiteError: as `fit_classifier`.
     """
     texts = request.training
-    if len(texts) <= FEW:
-        outcome = fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress))
-        assert outcome.held_out is not None
-        return outcome.held_out
+    if are_few(len(texts)):
+        return fit_classifier(dataclasses.replace(request, validation=None), progress=_bars(progress)).held_out
     options = dataclasses.replace(request.options, typo_rate=0.0)
     settings = settings_for(texts, dataclasses.replace(request, options=options), is_linear=True)
     folds = choose_folds(texts, request.options.seed)
@@ -203,8 +196,9 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     linear = LinearPart(Plan(data, LinearHead(), PRIME, {}, settings), progress=progress)
     logits = linear.answer()
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
-    probabilities = data.scheme.probabilities(factors[LINEAR] * logits[0.0] + shift)
-    return HeldOut(texts, tuple(texts.given_rows), data.labels, {0.0: probabilities}, warnings=(*request.warnings,))
+    probabilities = data.scheme.probabilities(factors[LINEAR] * logits[Way.CLEAN] + shift)
+    outcome = Outcome(texts.texts, data.held_out.truth, probabilities, data.labels)
+    return HeldOut(texts, tuple(texts.given_rows), {Way.CLEAN: outcome}, (*request.warnings,))
 
 
 def _bars(progress: Progress) -> Progress:
@@ -218,7 +212,7 @@ def make_plan(
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     seed = fixed.seed if fixed else request.options.seed
     training, held_out = divide(request, seed)
-    is_few = len(training) <= FEW and not training.multi_label
+    is_few = are_few(len(training), training.multi_label)
     described = describe(training, few=is_few)
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
@@ -276,7 +270,7 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
         RetvecLiteError: for a share that leaves no texts, or texts to be tested on that all belong to no label.
     """
     training, validation = request.training, request.validation
-    if validation is None and len(training) <= FEW:
+    if validation is None and are_few(len(training)):
         folds = choose_folds(training, seed)
         tested = tuple(range(len(training) if folds else 0))
         return training, HeldOutTexts(training.select(tested), tested, folds)
@@ -311,39 +305,21 @@ def choose_parts_of_file(
     count = functools.cache(lambda: count_distinct(count_hashes(data, [data.clean], usual_kind(data.clean))[0]))
 
     # Words whose meaning there is room for. It is read beside n-grams, and gives way where it leaves them no room.
-    spec, meaning = _sentence_head(sentences) if sentences else None, None
+    spec = dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR) if sentences else None
+    meaning, chosen = None, None
     if source:
         kilobytes = choose_meaning_kb(budget, data, asked, count, len(others), spec)
         meaning, more = make_part(source, data, kilobytes, others, settings.seed)
-        facts = {**facts, **more}
         with contextlib.suppress(RetvecLiteError):
-            head, buckets = choose_parts(budget, data, asked, count, meaning.config, spec)
-            if buckets:
-                return _plan(data, head, buckets, budget, settings, meaning, facts, sentences)
-        facts = {**facts, "left_out": "the file has no room for it"}
-    head, buckets = choose_parts(budget, data, asked, count, None, spec)
-    return _plan(data, head, buckets, budget, settings, None, facts, sentences)
-
-
-def _plan(
-    data: TrainingData,
-    head: HeadSpec,
-    buckets: int,
-    budget: Budget,
-    settings: FitSettings,
-    meaning: MeaningPart | None,
-    facts: Mapping[str, Any],
-    sentences: SentenceNetwork | None,
-) -> Plan:
-    """Return the plan; the sentence network, if there is room for it, comes with its own embedding."""
-    read = sentences if sentences and head == _sentence_head(sentences) else None
+            chosen = choose_parts(budget, data, asked, count, meaning.config, spec)
+        facts = {**facts, **more}
+        if not chosen or not chosen[1]:
+            meaning, chosen, facts = None, None, {**facts, "left_out": "the file has no room for it"}
+    head, buckets = chosen or choose_parts(budget, data, asked, count, None, spec)
+    # The sentence network, if there is room for it, comes with its own embedding.
+    read = sentences if head == spec else None
     embedding = read.embedding_weights if read else budget.embedding
     return Plan(data, head, buckets, embedding, settings, meaning, facts, read)
-
-
-def _sentence_head(sentences: SentenceNetwork) -> PoolHead:
-    """Return the head of classifiers that read the sentence network."""
-    return dataclasses.replace(sentences.head, vector=_SENTENCE_VECTOR)
 
 
 def choose_sentences(request: Request, spoken: Mapping[str, float]) -> SentenceNetwork | None:

@@ -8,7 +8,7 @@ from tiny_data import tiny_dataset
 
 import retvec_lite as rl
 from retvec_lite.__main__ import main
-from retvec_lite.training import linear_part, plan
+from retvec_lite.training import request
 from retvec_lite.training import train as training
 
 
@@ -65,8 +65,7 @@ def test_python_and_a_training_say_the_same(messy: Path, printed: str) -> None:
 
 @pytest.mark.slow
 def test_many_texts_are_checked_by_n_grams_all_of_them(messy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (training, plan, linear_part):
-        monkeypatch.setattr(module, "FEW", 40)
+    monkeypatch.setattr(request, "FEW", 40)
     monkeypatch.setattr(training, "fit_classifier", lambda *_, **__: pytest.fail("that costs a training"))
     data, found = rows_of(messy), rl.check(messy)
     assert "1 row skipped that holds" in found.warnings[0]

@@ -25,7 +25,7 @@ from retvec_lite.cli import train as train_command
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.training import train as train_module
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 QUICK = ("--head", "linear", "--meaning", "none")
 FILES = ["README.md", "classifier.safetensors", "report.html", "report.json", "texts.jsonl"]
@@ -235,7 +235,7 @@ def test_a_full_disk_is_named(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     classifier = random_classifier(PoolHead(hidden=2))
-    monkeypatch.setattr(train_module, "fit_classifier", lambda *args, **kwargs: Outcome(classifier, {}))
+    monkeypatch.setattr(train_module, "fit_classifier", lambda *args, **kwargs: Trained(classifier, None))
     monkeypatch.setattr(os, "fsync", full)
     before = sorted(tmp_path.iterdir())
     assert command(table, "--out", tmp_path / "out", "--embedding", "raw") == cli.USAGE_ERROR

@@ -8,7 +8,8 @@ from sklearn.metrics import f1_score, precision_score
 
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset, as_dataset
-from retvec_lite.data.scores import evaluate, score_sets
+from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.scores import evaluate, score
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 
@@ -26,8 +27,7 @@ def test_scores_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     truth, has = rng.random((2, 200, 6)) < 0.3
     names = [f"label {column}" for column in range(6)]
-    sets = [tuple(names[column] for column in np.flatnonzero(row)) for row in truth]
-    found = score_sets(sets, rng.random((200, 6)), has, names)
+    found = score(Outcome(["x"] * 200, truth, rng.random((200, 6)), names, given=has))
     assert found.micro_f1 == pytest.approx(f1_score(truth, has, average="micro"))
     assert found.macro_f1 == pytest.approx(f1_score(truth, has, average="macro"))
     assert found.accuracy == pytest.approx((truth == has).all(axis=1).mean())
@@ -47,10 +47,10 @@ def test_evaluate_answers_with_the_thresholds_of_the_decision() -> None:
 
 
 def test_calibration_is_that_of_all_pairs() -> None:
-    probabilities = np.full((10, 2), 0.5)
-    truth = [("a",)] * 5 + [("b",)] * 5
-    assert score_sets(truth, probabilities, probabilities > 0.5, ("a", "b")).calibration_error == pytest.approx(0.0)
-    assert score_sets(truth[:5], probabilities[:5], probabilities[:5] > 0.5, ("a", "b")).micro_f1 == 0.0
+    truth = np.repeat([[True, False], [False, True]], 5, axis=0)
+    found = Outcome(["x"] * 10, truth, np.full((10, 2), 0.5), ("a", "b"), given=np.zeros((10, 2), bool))
+    assert score(found).calibration_error == pytest.approx(0.0)
+    assert score(found.select(np.arange(5))).micro_f1 == 0.0
 
 
 def test_data_with_several_labels_is_refused_by_a_classifier_of_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tiny_artifact import tiny_artifact, tiny_metadata, tiny_retvec
 
 import retvec_lite as rl
-from retvec_lite.data.labels import check_labels, label_of
+from retvec_lite.data.labels import check_labels, label_of, unknown_rows
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import read_artifact
 
@@ -107,3 +107,12 @@ def test_what_is_no_label(value: object) -> None:
 def test_datasets_made_by_hand_are_checked(dataset: rl.Dataset, problem: str) -> None:
     with pytest.raises(RetvecLiteError, match=problem):
         rl.train(dataset)
+
+
+def test_which_rows_are_unknown() -> None:
+    assert unknown_rows(["a", "oos", "b"], Path("d.csv"), {"oos"}, "oos").tolist() == [False, True, False]
+    assert not unknown_rows(["a", "b"], Path("d.csv"), {"oos"}, None).any(), "that of the training need not occur"
+    with pytest.raises(RetvecLiteError, match=r"'other' does not occur in d\.csv \(it has: 'a', 'b'\)"):
+        unknown_rows(["a", "b"], Path("d.csv"), {"other"}, "other")
+    with pytest.raises(RetvecLiteError, match=r"All texts of d\.csv"):
+        unknown_rows(["oos"], Path("d.csv"), {"oos"}, "oos")

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retvec_lite.data.calibration import ReliabilityBin
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.outcome import Outcome, ReliabilityBin
 from retvec_lite.data.plots import draw_reliability, draw_typo_curve, plot_learning_curve
 from retvec_lite.data.scores import evaluate, score
 from retvec_lite.decision import Decision
@@ -50,7 +50,9 @@ def test_a_reliability_diagram_starts_at_the_least_probability_or_accuracy() -> 
 
 
 def test_the_share_of_the_largest_label_is_that_of_the_texts() -> None:
-    found = score(["a", "a", "b", "a"], np.eye(3)[[0, 1, 1, 2]], ["a", "b", "c"])
+    found = score(
+        Outcome(["x"] * 4, np.array([0, 0, 1, 0]), np.eye(3, dtype=np.float32)[[0, 1, 1, 2]], ["a", "b", "c"])
+    )
     assert found.largest_label == 0.75
 
 

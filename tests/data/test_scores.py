@@ -10,12 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.scores import (
-    Confusion,
-    TypoPoint,
-    evaluate,
-    score,
-)
+from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.scores import Confusion, Evaluation, TypoPoint, calibration_error, evaluate, reliability, score
 from retvec_lite.data.typos import mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -27,8 +23,13 @@ def one_hot(guesses: Sequence[str]) -> npt.NDArray[np.float32]:
     return np.array([[guess == label for label in LABELS] for guess in guesses], np.float32)
 
 
+def scored(truth: Sequence[str], guesses: Sequence[str]) -> Evaluation:
+    dataset = Dataset(tuple(truth), tuple(truth))
+    return score(Outcome.of(dataset, dataset.texts, one_hot(guesses), LABELS, Decision()))
+
+
 def test_a_small_table_by_hand() -> None:
-    result = score("aaabbc", one_hot("aabbac"), LABELS)
+    result = scored("aaabbc", "aabbac")
     assert result.texts == 6 and result.accuracy == pytest.approx(4 / 6)
     assert [row.label for row in result.classes] == ["a", "b", "c"]  # d is neither in the data nor predicted
     assert result.classes[0] == ("a", 2 / 3, 2 / 3, 2 / 3, 3)
@@ -39,7 +40,7 @@ def test_a_small_table_by_hand() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=40))
 def test_scores_follow_their_definitions(pairs: list[tuple[str, str]]) -> None:
-    result = score([truth for truth, _ in pairs], one_hot([guess for _, guess in pairs]), LABELS)
+    result = scored([truth for truth, _ in pairs], [guess for _, guess in pairs])
     assert result.accuracy == pytest.approx(sum(truth == guess for truth, guess in pairs) / len(pairs))
     f1 = {}
     for label in {label for pair in pairs for label in pair}:
@@ -112,3 +113,18 @@ def test_texts_without_a_label_count_for_rejection_alone() -> None:
 def test_importing_imports_no_plotting() -> None:
     code = "import sys, retvec_lite.data.scores; print({'matplotlib', 'rich'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_calibration_error_by_hand() -> None:
+    probability = np.array([0.05, 0.05, 0.95, 0.95, 0.95, 0.95, 1.0])
+    right = np.array([False, True, True, True, True, False, True])
+    bins = reliability(probability, right)
+    assert [(part.least, part.texts) for part in bins] == [(0.0, 2), (pytest.approx(14 / 15), 5)]
+    assert [part.accuracy for part in bins] == pytest.approx([0.5, 0.8])
+    assert calibration_error(bins) == pytest.approx(2 / 7 * 0.45 + 5 / 7 * (0.96 - 0.8))
+
+
+def test_probabilities_that_come_true_have_no_error() -> None:
+    probability = np.repeat([0.1, 0.5, 0.9], 10)
+    right = np.concatenate([np.arange(10) < share for share in (1, 5, 9)])
+    assert calibration_error(reliability(probability, right)) == pytest.approx(0.0, abs=1e-12)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.suspects import Check, HeldOut, check_answers, find_twins
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 
 LABELS = ("alarm", "music", "weather")
@@ -16,7 +18,9 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def answered(dataset: Dataset, rows: list[list[float]], labels: tuple[str, ...] = LABELS) -> Check:
-    return check_answers(HeldOut(dataset, (), labels, {0.0: np.array(rows, np.float32)}))
+    return check_answers(
+        HeldOut(dataset, (), {Way.CLEAN: Outcome.of(dataset, dataset.texts, np.array(rows, np.float32), labels)})
+    )
 
 
 def sound(texts: int = 10) -> tuple[list[str], list[str], list[list[float]]]:

@@ -1,4 +1,4 @@
-"""The whole graph against the reference, stage by stage, in batches and alone."""
+"""The heads as graphs, and the whole graph, against the reference: stage by stage, in batches and alone; masked values have no effect."""
 
 from typing import Any
 
@@ -8,16 +8,150 @@ import tensorflow as tf
 from contract_cases import random_code_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from modeling_cases import SMALL_HEADS, random_classifier
+from modeling_cases import DEFAULT_HEADS, SMALL_HEADS, random_classifier, random_head
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.meaning import text_vector
 from retvec_lite.model import reference_network
-from retvec_lite.model.heads import HeadSpec
-from retvec_lite.model.network_graph import Stages, classify, embed, embed_bits
+from retvec_lite.model.heads import CnnHead, HeadSpec
+from retvec_lite.model.network_graph import Stages, classify, dense, embed, embed_bits, gelu, head_logits
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig
+
+each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
+
+
+def mask_of(used: list[int], words: int) -> np.ndarray:
+    """float32 `[texts, words]`, 1 for the first slots of each text."""
+    return (np.arange(words) < np.array(used)[:, None]).astype(np.float32)
+
+
+def expected(embeddings: np.ndarray, mask: np.ndarray, head: HeadSpec, weights: dict[str, np.ndarray]) -> np.ndarray:
+    return np.stack(
+        [reference_network.head_logits(*pair, head, weights) for pair in zip(embeddings, mask != 0, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("words", [1, 2, 7, 8, 64])
+@each_head
+def test_logits_are_the_oracle_s(head: HeadSpec, words: int) -> None:
+    rng = np.random.default_rng(words)
+    weights = random_head(head, 21, 4, words)
+    mask = mask_of([0, 1, words // 2, words - 1, words], words)
+    for embeddings in (rng.uniform(-1, 1, (5, words, 21)), rng.integers(0, 2, (5, words, 21))):  # an embedding; bits
+        found = head_logits(tf.constant(embeddings, tf.float32), mask, head, weights).numpy()
+        np.testing.assert_allclose(found, expected(embeddings.astype(np.float32), mask, head, weights), atol=2e-5)
+
+
+@pytest.mark.parametrize("head", DEFAULT_HEADS, ids=lambda head: head.name)
+@pytest.mark.parametrize("inputs", [256, 336])
+def test_logits_at_the_sizes_that_ship(head: HeadSpec, inputs: int) -> None:
+    rng = np.random.default_rng(inputs)
+    weights = random_head(head, inputs, 7, 64)
+    embeddings = rng.integers(0, 2, (3, 64, inputs)).astype(np.float32)
+    mask = mask_of([0, 9, 64], 64)
+    found = head_logits(embeddings, mask, head, weights).numpy()
+    right = expected(embeddings, mask, head, weights)
+    np.testing.assert_allclose(found, right, atol=3e-5 * max(1.0, np.abs(right).max()))
+
+
+@each_head
+def test_what_stands_in_unused_slots_does_not_count(head: HeadSpec) -> None:
+    rng = np.random.default_rng(3)
+    weights = random_head(head, 8, 3, 9)
+    mask = mask_of([0, 1, 4, 8], 9)
+    clean = rng.normal(size=(4, 9, 8)).astype(np.float32) * mask[:, :, None]
+    garbage = np.where(mask[:, :, None] > 0, clean, rng.normal(size=clean.shape) * 1e3).astype(np.float32)
+    found = [head_logits(tf.constant(values), mask, head, weights).numpy() for values in (clean, garbage)]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0][0], weights["head/logits/bias"])
+
+
+@pytest.mark.parametrize("head", [head for head in SMALL_HEADS if head.name != "cnn"], ids=lambda head: head.name)
+def test_slots_may_be_cut_to_what_a_batch_needs(head: HeadSpec) -> None:
+    """Training cuts slots; exported graphs always have all of them."""
+    weights = random_head(head, 8, 3, 16)
+    mask = mask_of([0, 2, 4], 16)
+    embeddings = np.random.default_rng(4).normal(size=(3, 16, 8)).astype(np.float32)
+    whole = head_logits(embeddings, mask, head, weights)
+    cut = head_logits(embeddings[:, :4], mask[:, :4], head, weights)
+    np.testing.assert_allclose(cut, whole, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [4, 5, 6, 7])
+def test_the_convolutions_may_be_cut_to_any_length_too(length: int) -> None:
+    """Neighbours outside the used words are zeros, whether slots exist there or not, also after a halving."""
+    head = CnnHead(hidden=7, filters=6, blocks=3)
+    weights = random_head(head, 8, 3, 16)
+    mask = mask_of([0, 2, 3, 4], 16)
+    embeddings = np.random.default_rng(5).normal(size=(4, 16, 8)).astype(np.float32)
+    whole = head_logits(embeddings, mask, head, weights)
+    cut = head_logits(embeddings[:, :length], mask[:, :length], head, weights)
+    np.testing.assert_allclose(cut, whole, atol=1e-6)
+
+
+@each_head
+def test_dropout_is_asked_for_the_input_and_the_pooled_text(head: HeadSpec) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def watch(values: tf.Tensor) -> tf.Tensor:
+        seen.append(tuple(values.shape))
+        return values
+
+    weights = random_head(head, 8, 3, 5)
+    head_logits(tf.ones((2, 5, 8)), tf.ones((2, 5)), head, weights, watch)
+    assert seen == [(2, 5, 8), (2, weights["head/logits/kernel"].shape[0])]
+
+
+@each_head
+def test_every_weight_learns(head: HeadSpec) -> None:
+    """The graph uses every weight that `shapes` lists."""
+    rng = np.random.default_rng(6)
+    weights = {name: tf.Variable(value) for name, value in random_head(head, 8, 3, 6).items()}
+    with tf.GradientTape() as tape:
+        logits = head_logits(tf.constant(rng.normal(size=(8, 6, 8)), tf.float32), tf.ones((8, 6)), head, weights)
+        loss = tf.reduce_sum(logits * tf.constant(rng.normal(size=(8, 3)), tf.float32))
+    gradients = tape.gradient(loss, weights)
+    without = {name for name, gradient in gradients.items() if gradient is None or not np.any(gradient)}
+    assert not without
+
+
+def test_gelu_is_the_exact_one_and_dense_keeps_leading_axes() -> None:
+    values = tf.linspace(-6.0, 6.0, 49)
+    right = values * 0.5 * (1.0 + tf.math.erf(values / np.sqrt(2.0)))
+    np.testing.assert_allclose(gelu(values), right, atol=1e-6)
+    weights = {"x/kernel": np.ones((3, 2), np.float32), "x/bias": np.array([0.0, 1.0], np.float32)}
+    assert dense(tf.ones((4, 5, 3)), weights, "x").shape == (4, 5, 2)
+    assert dense(tf.ones((1, 3)), weights, "x").numpy().tolist() == [[3.0, 4.0]]
+
+
+def test_an_unknown_head_is_a_programming_error() -> None:
+    with pytest.raises(TypeError, match="Unknown head"):
+        head_logits(tf.zeros((1, 1, 1)), tf.ones((1, 1)), HeadSpec(), {})
+
+
+@pytest.mark.parametrize(("head", "words"), [*((head, 7) for head in SMALL_HEADS), (SMALL_HEADS[1], 1)])
+def test_an_open_number_of_words_changes_neither_logits_nor_gradients(head: HeadSpec, words: int) -> None:
+    """Training leaves it open, and then slices have a gradient of ours."""
+    weights = {name: tf.constant(value) for name, value in random_head(head, 21, 4, words).items()}
+    embeddings = np.random.default_rng(words).uniform(-1, 1, (3, words, 21)).astype(np.float32)
+
+    def both(embeddings: tf.Tensor, mask: tf.Tensor) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            logits = head_logits(embeddings, mask, head, weights)
+            total = tf.reduce_sum(tf.square(logits))
+        return logits, tape.gradient(total, weights)
+
+    unknown = [tf.TensorSpec([None, None, 21], tf.float32), tf.TensorSpec([None, None], tf.float32)]
+    arguments = embeddings, mask_of([0, (words + 1) // 2, words], words)
+    known = tf.function(both, autograph=False)(*arguments)
+    opened = tf.function(both, input_signature=unknown, autograph=False)(*arguments)
+    np.testing.assert_allclose(opened[0], known[0], atol=1e-5)
+    for name in weights:
+        np.testing.assert_allclose(opened[1][name], known[1][name], rtol=1e-4, atol=1e-4)
+
 
 TEXTS = [
     "",
@@ -44,7 +178,6 @@ each_pair = pytest.mark.parametrize(
 )
 """What is added to a head's logits does not depend on the head."""
 WITH_VECTOR = SMALL_HEADS[4]
-each_head = pytest.mark.parametrize("head", SMALL_HEADS, ids=lambda head: head.name)
 
 
 def assert_stages(rows: np.ndarray, classifier: TrainedModel, stages: Stages) -> None:

@@ -6,15 +6,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_cases import HOSTILE, LABELS, checked, findings, page
+from report_cases import HOSTILE, checked, findings, page
 from standin import classifier
 from tiny_data import tiny_dataset
 
 from retvec_lite.api import check, train, write_report
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.loading import load
-from retvec_lite.report_page.charts import counts, shares
-from retvec_lite.report_page.elements import element, markup
+from retvec_lite.report_page.elements import counts, element, markup, shares
 from retvec_lite.report_page.page import check_page
 from retvec_lite.trained import TrainedClassifier
 
@@ -69,12 +69,17 @@ def test_figures_are_those_of_the_scores() -> None:
     made = Read(page(found)).text
     assert found.held_out
     for rate, scores in found.validation.items():
-        right = found.held_out.probabilities[rate].argmax(axis=1) == [
-            LABELS.index(name) for name in found.held_out.dataset.labels
-        ]
+        right = found.held_out.outcomes[Way(rate)].is_right
         assert right.mean() == pytest.approx(scores.accuracy) and f"{scores.accuracy:.1%}" in made
     for row in found.validation[0.0].classes:
         assert f"{row.texts}{row.precision:.0%}{row.recall:.0%}" in re.sub(r"\s", "", made)
+
+
+def test_another_threshold_answers_other_texts() -> None:
+    for threshold in (0.4, 0.9):
+        made = findings().with_threshold(threshold)
+        answered = 1 - (made.held_out.clean.scores < threshold).mean()  # type: ignore[union-attr]
+        assert 0 < answered < 1 and f"{answered:.0%} answered" in Read(page(made)).text
 
 
 def test_the_same_findings_give_the_same_bytes() -> None:

@@ -10,6 +10,7 @@ from tiny_data import QUICK, tiny_dataset
 from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training import train as trainer
@@ -20,7 +21,7 @@ from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.options import TrainArguments
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.request import Request, read_request
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 Told = dict[str, list[tuple[int, int]]]
 """What a training told about its progress: (done, total) by what is going on."""
@@ -39,7 +40,7 @@ def train(
     settings: FitSettings | None = None,
     progress: Progress = silent,
     **given: Any,
-) -> Outcome:
+) -> Trained:
     """Train as `rl.train` does, but by default on RETVec-raw and without meaning, with settings of one's own."""
     options = {
         "validation": "auto" if validation is None else validation,
@@ -52,12 +53,12 @@ def train(
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
-    """The best epoch: its weights and its number; the history of all; logits of the held-out texts by typo rate."""
+    """The best epoch: its weights and its number; the history of all; logits of the held-out texts by way of writing."""
 
     weights: Mapping[str, Floats]
     epoch: int
     history: Sequence[Mapping[str, Any]]
-    held_out: Mapping[float, Floats]
+    held_out: Mapping[Way, Floats]
 
 
 def fit_held_out(
@@ -69,7 +70,7 @@ def fit_held_out(
     network = NetworkPart(Plan(data, head, 0, embedding, settings))
     best = network.fit(np.arange(len(data.clean)))
     every = np.arange(len(data.held_out.truth))
-    logits = {rate: network.logits(rate, every) for rate in data.held_out.ids}
+    logits = {way: network.logits(way, every) for way in data.held_out.ids}
     return Fitted(best.weights, best.best, best.history, logits)
 
 
@@ -88,7 +89,7 @@ def linear_of(
 class Crossed:
     """A cross-validated training of 48 texts, what it told of its progress, and the parts as it left them."""
 
-    trained: Outcome
+    trained: Trained
     told: Told
     network: NetworkPart
     linear: LinearPart

@@ -10,8 +10,10 @@ from standin import classifier
 
 from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.scores import score
 from retvec_lite.data.suspects import Check, HeldOut, Suspect, Twins
+from retvec_lite.data.typos import Way
 from retvec_lite.decision import Decision
 from retvec_lite.report_page.page import training_page
 from retvec_lite.trained import TrainedClassifier
@@ -45,15 +47,13 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
     names = tuple(labels[place % len(labels)] for place in range(count))
     dataset = Dataset(tuple(given[place % len(given)] for place in range(count)), names, Path("made.csv"))
     truth = np.array([labels.index(name) for name in names])
-    answers = {}
-    for rate in (0.0, 0.2, 0.5, -1.0):
-        logits = random.normal(size=(count, len(labels))) + (3 - 2 * rate) * np.eye(len(labels))[truth]
-        answers[rate] = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)).astype(np.float32)
-    disguised = answers.pop(-1.0)
-    decision = Decision(threshold=0.4)
-    validation = {rate: score(names, found, labels) for rate, found in answers.items()}
-    decision = Decision(threshold=0.4)
-    validation = {rate: score(names, found, labels) for rate, found in answers.items()}
+    outcomes, decision = {}, Decision(threshold=0.4)
+    for way in (Way.CLEAN, Way.FEW_TYPOS, Way.MANY_TYPOS, Way.DISGUISED):
+        sure = 5 if way.rate is None else 3 - 2 * way.rate
+        logits = random.normal(size=(count, len(labels))) + sure * np.eye(len(labels))[truth]
+        answers = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)).astype(np.float32)
+        outcomes[way] = Outcome.of(dataset, dataset.texts, answers, labels, decision)
+    validation = {way.rate: score(found) for way, found in outcomes.items() if way.rate is not None}
     facts: dict[str, Any] = {
         "data": "made.csv",
         "training_texts": count,
@@ -64,11 +64,9 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
         "largest_label": 0.25,
         "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)],
     }
-    decision = Decision(threshold=0.4)
-    validation = {rate: score(names, found, labels) for rate, found in answers.items()}
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
-    held_out = HeldOut(dataset, tuple(range(count)), tuple(labels), answers, disguised, (*facts["warnings"],))
-    return TrainedClassifier(model, validation, held_out)
+    held_out = HeldOut(dataset, tuple(range(count)), outcomes, (*facts["warnings"],))
+    return TrainedClassifier(model, held_out)
 
 
 def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
@@ -89,4 +87,4 @@ def checked(texts: Sequence[str], labels: Sequence[str] = LABELS) -> Check:
 def page(found: TrainedClassifier) -> bytes:
     """The page of a training's findings."""
     assert found.held_out
-    return training_page(found.model, found.validation, found.held_out)
+    return training_page(found.model, found.held_out)

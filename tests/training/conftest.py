@@ -16,7 +16,7 @@ from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_part import MeaningPart, make_part
 from retvec_lite.training.network_part import NetworkPart
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def told() -> Told:
 
 
 @pytest.fixture(scope="session")
-def trained(told: Told) -> Outcome:
+def trained(told: Told) -> Trained:
     def progress(what: str, done: int, total: int) -> None:
         if total:  # no sentence
             told.setdefault(what, []).append((done, total))
@@ -74,7 +74,7 @@ def crossed() -> Crossed:
 
 
 @pytest.fixture(scope="session")
-def linear_alone() -> Outcome:
+def linear_alone() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network_part, "NetworkPart", lambda *args, **kwargs: pytest.fail("no network may be fitted"))
         return train(tiny_dataset(12), head="linear", embedding=random_embedding(dimension=64), settings=QUICK)

@@ -15,7 +15,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.file_sizes import estimate_bytes, estimate_files
 from retvec_lite.ngrams import MOST_BUCKETS
-from retvec_lite.training import budget
+from retvec_lite.training import budget, request
 from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.reading import TextReader
@@ -41,7 +41,7 @@ def parts(data: TrainingData, labels: int = 4, **options: Any) -> tuple[str, int
 
 
 def test_head_and_ngrams_are_fitted_into_a_limit(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "FEW", 3)
+    monkeypatch.setattr(request, "FEW", 3)
     assert [parts(data, max_kb=limit)[0] for limit in (1000, 760, 650, 405, 370)] == [
         "cnn",
         "cnn",
@@ -110,7 +110,7 @@ def test_meaning_gets_what_ngrams_can_spare(data: TrainingData, monkeypatch: pyt
     assert kilobytes(4, ngrams=5_000) == 250 > kilobytes(4), "few texts leave n-grams more room than they use"
     assert kilobytes(30, ngrams=100) == 250 > kilobytes(30, ngrams=5_000) > usual
     assert kilobytes(30, head="cnn") < usual
-    monkeypatch.setattr(budget, "FEW", 3)
+    monkeypatch.setattr(request, "FEW", 3)
     assert kilobytes(30) == kilobytes(30, head="cnn"), "many texts get a larger network"
 
 

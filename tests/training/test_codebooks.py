@@ -9,7 +9,7 @@ from tiny_data import TINY_CONFIG, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.model.grid import EIGHT_BITS, snap
 from retvec_lite.ngrams import CODES, PRIME, ngram_logits
-from retvec_lite.training import budget, linear_model, linear_part
+from retvec_lite.training import budget, linear_model, linear_part, request
 from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_features import Features, NgramCounts
@@ -119,7 +119,7 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room
     kilobytes: int | None,
     head: str,
 ) -> None:
-    monkeypatch.setattr(budget, "FEW", few)
+    monkeypatch.setattr(request, "FEW", few)
     monkeypatch.setattr(budget, "_MANY_LABELS", many_labels)
     monkeypatch.setattr(linear_model, "_CROWDED", crowded)
     monkeypatch.setattr(Budget, "buckets", lambda *_: buckets)

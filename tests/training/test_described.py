@@ -6,8 +6,7 @@ import pytest
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.model.meaning_file import packaged_meaning
-from retvec_lite.training.described import Described, Origin, describe, labels_of, telling_names
-from retvec_lite.training.related import with_related
+from retvec_lite.training.described import Described, Origin, describe, labels_of, telling_names, with_related
 
 
 def named(*labels: str) -> Dataset:

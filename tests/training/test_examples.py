@@ -10,10 +10,9 @@ from tiny_data import tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
+from retvec_lite.data.typos import Way
 from retvec_lite.training import reading
 from retvec_lite.training.examples import (
-    DISGUISED,
-    VALIDATION_RATES,
     augmented_copies,
     choose_sizes,
     count_words,
@@ -21,6 +20,8 @@ from retvec_lite.training.examples import (
 )
 from retvec_lite.training.reading import TextReader
 from retvec_lite.windows import read_text
+
+MISTYPED = (Way.CLEAN, Way.FEW_TYPOS, Way.MANY_TYPOS)
 
 
 def sized(found: Sequence[str]) -> EncoderConfig:
@@ -115,14 +116,14 @@ def test_prepared_data_is_the_texts_and_their_labels() -> None:
     assert data.labels == training.classes == tuple(sorted(set(training.labels)))
     assert [data.labels[place] for place in data.examples.targets] == list(training.labels)
     assert [data.labels[place] for place in data.held_out.truth] == list(validation.labels)
-    assert tuple(data.held_out.ids) == (*VALIDATION_RATES, DISGUISED) and data.examples.classes == 4
+    assert tuple(data.held_out.ids) == (*MISTYPED, Way.DISGUISED) and data.examples.classes == 4
     groups = [*augmented_copies(training.texts, copies=2, typo_rate=0.2, seed=3), validation.texts]
-    ids = [*data.examples.copies, data.held_out.ids[0.0]]
+    ids = [*data.examples.copies, data.held_out.ids[Way.CLEAN]]
     for group, part in zip(groups, ids, strict=True):
         for row, text in zip(part, group, strict=True):
             read = read_text(text, data.config)
             expected = contract.words(contract.codepoints(read, data.config.max_chars), data.config)
             np.testing.assert_array_equal(data.words[row], expected)
-    assert sum(a != b for a, b in zip(data.held_out_texts[DISGUISED], validation.texts, strict=True)) > 8
+    assert sum(a != b for a, b in zip(data.held_out_texts[Way.DISGUISED], validation.texts, strict=True)) > 8
     plain = make_examples(training, validation, copies=2, typo_rate=0.0, seed=3)
-    assert tuple(plain.held_out.ids) == VALIDATION_RATES, "without typos, nothing is disguised either"
+    assert tuple(plain.held_out.ids) == MISTYPED, "without typos, nothing is disguised either"

@@ -10,7 +10,7 @@ from tiny_data import TINY_CONFIG, WORDS, tiny_dataset
 import retvec_lite as rl
 from retvec_lite.card import describe_meaning
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.training import linear_part, plan
+from retvec_lite.training import linear_part, request
 from retvec_lite.training import train as trainer
 from retvec_lite.training.described import Origin, describe
 from retvec_lite.training.examples import make_examples
@@ -31,7 +31,7 @@ def test_texts_get_with_meaning_names_of_labels(
         named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
     )
     assert (told.texts, told.count(Origin.NAME), len(told.clean_ids)) == (24, 4, 28)
-    monkeypatch.setattr(linear_part, "FEW", 3_000 if few else 10)
+    monkeypatch.setattr(request, "FEW", 3_000 if few else 10)
     seen, plain = [], linear_part.fit_linear
 
     def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
@@ -42,7 +42,7 @@ def test_texts_get_with_meaning_names_of_labels(
     fitter = linear_of(told, meaning=synonym_part if meaning else None)
     fitter.read()
     fitter._solve(np.arange(28))
-    assert fitter.few == expected
+    assert told.are_few == expected
     assert seen == [2 * (24 + 4 * meaning)], "texts, a mistyped copy, and names"
 
 
@@ -113,8 +113,7 @@ def test_words_of_chinese_that_no_text_has_are_known_by_their_pieces() -> None:
 @pytest.mark.parametrize("change", ["many texts", "other n-grams"])
 def test_pieces_are_left_out_where_they_were_not_learned_for(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if change == "many texts":
-        for module in (plan, linear_part, trainer):
-            monkeypatch.setattr(module, "FEW", 10)
+        monkeypatch.setattr(request, "FEW", 10)
     else:
         for module in (trainer, linear_part):
             monkeypatch.setattr(module, "usual_kind", lambda _: (1, 3))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.warnings import check_trainable
-from retvec_lite.training.plan import FEW
+from retvec_lite.training.request import FEW
 from retvec_lite.training.train import choose_folds, make_plan
 
 

@@ -10,6 +10,7 @@ from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset, as_dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.examples import make_examples
@@ -149,6 +150,6 @@ def test_a_network_learns_several_labels() -> None:
     prepared = make_examples(data, data, copies=2, typo_rate=0.2, seed=0)
     network = NetworkPart(Plan(prepared, PoolHead(), 0, {}, QUICK))
     best = network.fit(np.arange(len(prepared.clean)))
-    logits = network.logits(0.0, np.arange(len(prepared.held_out.truth)))
+    logits = network.logits(Way.CLEAN, np.arange(len(prepared.held_out.truth)))
     assert prepared.scheme.score(logits, prepared.held_out.truth) > 0.95
     assert [epoch["score"] for epoch in best.history][-1] > best.history[0]["score"]

@@ -12,14 +12,15 @@ from synonyms import UNSEEN, foreign, in_georgian, synonyms
 from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite.card import describe_meaning
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
 from retvec_lite.trained import TrainedClassifier
 from retvec_lite.training import meaning_part
-from retvec_lite.training.examples import TRANSLATED, TrainingData, make_examples
+from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import Translation, other_languages, plain_words, similar_words, translate
 from retvec_lite.training.meaning_part import LEAST_WORDS, MeaningPart, make_part
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 KB = 50
 KNOWN = {word for words in WORDS.values() for word in words if word.isascii()}
@@ -104,7 +105,7 @@ def test_every_second_copy_is_a_translation(data: TrainingData) -> None:
     for copy, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
         left = sum(word in KNOWN for text in copy for word in text.split())
         assert (left == 0) == is_translated
-    assert len(data.held_out_texts[TRANSLATED]) == len(data.clean) and TRANSLATED in data.held_out.ids
+    assert len(data.held_out_texts[Way.TRANSLATED]) == len(data.clean) and Way.TRANSLATED in data.held_out.ids
     assert data.is_translated and set("გო") <= set("".join(data.spelled))
     plain = make_examples(tiny_dataset(3), tiny_dataset(3), copies=2, typo_rate=0.2, seed=0)
     assert not plain.is_translated and len(plain.mistyped) == 2
@@ -220,17 +221,17 @@ def test_a_file_of_a_language_can_be_named(tmp_path: Any) -> None:
 # --- trained ----------------------------------------------------------------------------------------------------------
 
 
-def trained(**given: Any) -> Outcome:
+def trained(**given: Any) -> Trained:
     options = {"head": "linear", "ngram_kb": 20, "meaning": synonyms(), **given}
     return train(tiny_dataset(12), embedding=random_embedding(dimension=64), settings=QUICK, **options)
 
 
 @pytest.fixture(scope="module")
-def taught() -> Outcome:
+def taught() -> Trained:
     return trained(languages=[foreign()])
 
 
-def test_texts_of_a_language_that_no_text_is_in_are_answered(taught: Outcome) -> None:
+def test_texts_of_a_language_that_no_text_is_in_are_answered(taught: Trained) -> None:
     draw = random.Random(4)
     rows = [
         (label, draw.choices([word for word in WORDS[label] if word.isascii()], k=4))
@@ -239,7 +240,7 @@ def test_texts_of_a_language_that_no_text_is_in_are_answered(taught: Outcome) ->
     ]
     texts = [in_georgian(" ".join(words)) for _, words in rows]
 
-    def right(found: Outcome) -> float:
+    def right(found: Trained) -> float:
         best = TrainedClassifier(found.model).probabilities(texts).argmax(axis=1)
         return float(
             np.mean([found.model.labels[place] == label for place, (label, _) in zip(best, rows, strict=True)])
@@ -247,15 +248,15 @@ def test_texts_of_a_language_that_no_text_is_in_are_answered(taught: Outcome) ->
 
     assert right(taught) > 0.9 and right(trained()) < 0.6
     assert TrainedClassifier(taught.model).predict(texts[0]), "letters of the language are no reason for no answer"
-    assert taught.validation[0.0].accuracy > 0.9 and min(taught.validation) == 0.0
+    assert taught.held_out.validation[0.0].accuracy > 0.9 and min(taught.held_out.validation) == 0.0
 
 
-def test_words_that_no_translation_has_are_known_by_what_they_mean(taught: Outcome) -> None:
+def test_words_that_no_translation_has_are_known_by_what_they_mean(taught: Trained) -> None:
     found = TrainedClassifier(taught.model).probabilities([in_georgian(word) for word in UNSEEN.values()])
     assert [taught.model.labels[best] for best in found.argmax(axis=1)] == list(UNSEEN)
 
 
-def test_the_report_says_which_languages(taught: Outcome) -> None:
+def test_the_report_says_which_languages(taught: Trained) -> None:
     facts = taught.model.training["meaning"]
     assert facts["used"] and facts["languages"]["ka"] >= LEAST_WORDS
     about = describe_meaning(facts)

@@ -14,12 +14,13 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.converters.recipes import find_recipe
 from retvec_lite.converters.tflite.format import convert, package
 from retvec_lite.converters.tflite.quantize import quantize
+from retvec_lite.data.typos import Way
 from retvec_lite.model.file_sizes import estimate_bytes
 from retvec_lite.model.grid import EIGHT_BITS, FOUR_BITS, snap
 from retvec_lite.model.heads import HEADS
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import MOST_BUCKETS, NgramConfig
-from retvec_lite.training import linear_part
+from retvec_lite.training import linear_part, request
 from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.linear_features import Kind
@@ -195,7 +196,7 @@ def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
     found = fitter(data)
     logits, curve = found.learn(), found.curve
     assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
-    assert curve[-1][1] == (logits[0.0].argmax(axis=1) == data.held_out.truth).mean()
+    assert curve[-1][1] == (logits[Way.CLEAN].argmax(axis=1) == data.held_out.truth).mean()
     assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
 
 
@@ -236,7 +237,7 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
 )
 def test_syllables_are_read_by_short_ngrams(monkeypatch: pytest.MonkeyPatch, word: str, kind: Kind, few: bool) -> None:
     """Letters of the scripts decide, not digits or signs; every part of a training asks for the same kind."""
-    monkeypatch.setattr(linear_part, "FEW", 10_000 if few else 1)
+    monkeypatch.setattr(request, "FEW", 10_000 if few else 1)
     texts = tiny_dataset(9)
     training = type(texts)(tuple(f"{word} 10:30, {place}!" for place in range(36)), texts.labels, texts.path)
     data = make_examples(training, training, copies=1, typo_rate=0.0, folds=choose_folds(training, 0), seed=0)

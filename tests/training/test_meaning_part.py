@@ -11,6 +11,7 @@ from tiny_data import FILLERS, QUICK, TINY_CONFIG, WORDS, tiny_dataset
 
 from retvec_lite import contract
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
@@ -20,7 +21,7 @@ from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import choose_language, choose_pieces, language_shares
 from retvec_lite.training.meaning_part import MeaningPart, count_words, make_part
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 KB = 25
 ENGLISH = ("Where is my parcel?", "Please wake me up at half past six.", "What will the weather be like tomorrow?")
@@ -159,22 +160,22 @@ def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, 
 # --- trained ----------------------------------------------------------------------------------------------------------
 
 
-def trained_on(data: Dataset, **given: Any) -> Outcome:
+def trained_on(data: Dataset, **given: Any) -> Trained:
     options = {"head": "linear", "ngram_kb": 20, "meaning": synonyms(), **given}
     return train(data, embedding=random_embedding(dimension=64), settings=QUICK, **options)
 
 
 @pytest.fixture(scope="module")
-def taught() -> Outcome:
+def taught() -> Trained:
     return trained_on(tiny_dataset(12))
 
 
-def answers(trained: Outcome) -> list[str]:
+def answers(trained: Trained) -> list[str]:
     found = TrainedClassifier(trained.model).probabilities(list(UNSEEN.values()))
     return [trained.model.labels[best] for best in found.argmax(axis=1)]
 
 
-def test_it_knows_words_that_no_training_text_has(taught: Outcome) -> None:
+def test_it_knows_words_that_no_training_text_has(taught: Trained) -> None:
     assert answers(taught) == list(UNSEEN)
     facts = taught.model.training["meaning"]
     assert (
@@ -183,14 +184,14 @@ def test_it_knows_words_that_no_training_text_has(taught: Outcome) -> None:
         and facts["language"] == "en"
         and facts["words"] == taught.model.meaning.words
     )
-    assert "It knows what " in str(TrainedClassifier(taught.model, taught.validation))
+    assert "It knows what " in str(TrainedClassifier(taught.model))
     without = trained_on(tiny_dataset(12), meaning="none")
     assert without.model.meaning is None and answers(without) != list(UNSEEN)
     assert not without.model.training["meaning"]["used"]
     assert not any(name.startswith("meaning/") for name in without.model.weights)
 
 
-def test_the_estimate_counts_the_table(taught: Outcome) -> None:
+def test_the_estimate_counts_the_table(taught: Trained) -> None:
     without = trained_on(tiny_dataset(12), meaning="none").model.training["estimated_bytes"]
     for recipe, size in taught.model.training["estimated_bytes"].items():
         assert 20_000 < size - without[recipe] < 60_000, recipe
@@ -227,7 +228,7 @@ def test_codebooks_of_ngrams_read_it_beside_them(
     logits = fitter.learn()
     assert fitter.config.codebooks == 1
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
-    assert synonym_data.scheme.score(logits[0.0], synonym_data.held_out.truth) > 0.9
+    assert synonym_data.scheme.score(logits[Way.CLEAN], synonym_data.held_out.truth) > 0.9
 
 
 def test_a_file_without_room_for_it_has_none() -> None:
@@ -239,7 +240,7 @@ def test_a_file_without_room_for_it_has_none() -> None:
     model, facts = trained.model, trained.model.training["meaning"]
     assert not facts["used"] and facts["left_out"] == "the file has no room for it"
     assert model.meaning is None and "meaning/rows" not in model.weights
-    assert "It does not know what words mean: the file has no" in str(TrainedClassifier(model, trained.validation))
+    assert "It does not know what words mean: the file has no" in str(TrainedClassifier(model))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from retvec_lite.training.plan import FEW, FitSettings, recommended
+from retvec_lite.training.plan import FitSettings, recommended
+from retvec_lite.training.request import FEW
 
 
 def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:

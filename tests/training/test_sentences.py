@@ -1,28 +1,74 @@
 """The sentence network in a training: what it says of texts, who starts from it, and that files compute what the training measured."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from fitted import asked, train
-from light import loaded_after
+from light import loaded_after, run_python
+from modeling_cases import random_embedding
 from sklearn.metrics import roc_auc_score
 from tiny_data import FILLERS, WORDS
 
+from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig, Floats, bits
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
+from retvec_lite.model import reference_network
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import network_part, plan, sentences
+from retvec_lite.training import network_part, request, sentences
 from retvec_lite.training import train as trainer
+from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.plan import FitSettings, Plan
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.sentences import SentenceReader
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.sentences import SentenceReader, embed_words
+from retvec_lite.training.train import Trained
+
+
+def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_training_data: TrainingData) -> None:
+    monkeypatch.setattr(sentences, "WORDS_AT_ONCE", 8)
+    words = tiny_training_data.words[:30]
+    seen: list[int] = []
+    weights = random_embedding().weights
+    vectors = embed_words(words, weights, lambda what, done, total: seen.append(done))
+    assert vectors.dtype == np.float16 and len(vectors) == 30 and seen == [8, 16, 24, 30]
+    assert not vectors[0].any()
+    expected = reference_network.embed(contract.bits(words), weights)
+    np.testing.assert_allclose(vectors[1:], expected[1:], atol=6e-4)  # float16 below 1: half a step is 2.4e-4
+    np.testing.assert_array_equal(embed_words(words, {}), contract.bits(words))
+
+
+TRAININGS = """
+import gc, sys
+import retvec_lite as rl
+
+texts = [f"{word} number {row} please" for word in ("alarm", "music", "parcel") for row in range(8)]
+labels = [text.split()[0] for text in texts]
+held = []
+for _ in range(5):
+    rl.train(texts, labels, head="linear", meaning="none")
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        held.append(int(file.read().split()[1]) * 4096)
+print(held[-1] - held[1], "tensorflow" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process holds in /proc")
+def test_trainings_of_the_linear_head_leave_nothing_behind_and_need_no_tensorflow() -> None:
+    """Each graph that TensorFlow compiles stays: 11 MB a training once."""
+    done = run_python(TRAININGS)
+    assert done.returncode == 0, done.stderr
+    grown, loaded = done.stdout.split()
+    assert int(grown) < 15_000_000 and loaded == "False"
+
 
 FOOD = (
     "I would like a pizza",
@@ -97,22 +143,22 @@ def test_no_texts_have_no_vectors() -> None:
 # --- few texts --------------------------------------------------------------------------------------------------------
 
 
-def usual(data: Dataset = DATA, validation: Dataset | None = None, **options: Any) -> Outcome:
+def usual(data: Dataset = DATA, validation: Dataset | None = None, **options: Any) -> Trained:
     """Train with the embedding of the package, unless another one is asked for."""
     return train(data, validation, **{"embedding": "default", **options})
 
 
 @pytest.fixture(scope="module")
-def measured() -> dict[float, Floats]:
-    """What the training of `trained` measured: the logits of its validation texts by share of mistyped words."""
+def measured() -> dict[Way, Floats]:
+    """What the training of `trained` measured: the logits of its validation texts by way of writing."""
     return {}
 
 
 @pytest.fixture(scope="module")
-def trained(measured: dict[float, Floats]) -> Outcome:
+def trained(measured: dict[Way, Floats]) -> Trained:
     plain = trainer.decide
 
-    def decide(logits: Mapping[float, Floats], *others: Any) -> Any:
+    def decide(logits: Mapping[Way, Floats], *others: Any) -> Any:
         measured.update(logits)
         return plain(logits, *others)
 
@@ -122,7 +168,7 @@ def trained(measured: dict[float, Floats]) -> Outcome:
         return usual(validation=UNSEEN)
 
 
-def test_few_texts_train_no_network(trained: Outcome) -> None:
+def test_few_texts_train_no_network(trained: Trained) -> None:
     model, known = trained.model, packaged_sentences()
     facts = model.training
     assert facts["sentences"] and facts["epochs"] == facts["best_epoch"] == 0 and set(facts["factors"]) == {"linear"}
@@ -132,24 +178,24 @@ def test_few_texts_train_no_network(trained: Outcome) -> None:
     }
     for name, value in known.weights.items():
         np.testing.assert_array_equal(model.weights[name], value, name)
-    told = str(TrainedClassifier(model, trained.validation))
+    told = str(TrainedClassifier(model))
     assert "\nNext: " in told and "epochs" not in told
 
 
-def test_it_knows_words_that_no_text_has(trained: Outcome) -> None:
+def test_it_knows_words_that_no_text_has(trained: Trained) -> None:
     travel = TrainedClassifier(trained.model).probabilities(UNSEEN.texts)[:, 1]
     assert roc_auc_score([label == "travel" for label in UNSEEN.labels], travel) >= 0.8
 
 
-def test_answers_are_those_that_the_training_measured(trained: Outcome, measured: dict[float, Floats]) -> None:
+def test_answers_are_those_that_the_training_measured(trained: Trained, measured: dict[Way, Floats]) -> None:
     """But for rounding: the last layer is multiplied with that of the sentence network, and lies on a grid of 8 bits."""
-    expected = measured[0.0] - measured[0.0].mean(axis=1, keepdims=True)
+    expected = measured[Way.CLEAN] - measured[Way.CLEAN].mean(axis=1, keepdims=True)
     assert np.abs(expected).max() > 0.5
     reference, engine = Reference(trained.model), TrainedClassifier(trained.model)
     for answers in (reference.probabilities, engine.probabilities):
         logits = np.log(answers(list(UNSEEN.texts)))
         np.testing.assert_allclose(logits - logits.mean(axis=1, keepdims=True), expected, atol=0.05)
-    assert trained.validation[0.0].accuracy == evaluate(engine, UNSEEN, typos=()).accuracy
+    assert trained.held_out.validation[0.0].accuracy == evaluate(engine, UNSEEN, typos=()).accuracy
 
 
 def test_few_texts_load_no_tensorflow() -> None:
@@ -196,8 +242,7 @@ def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
 
 
 def test_many_texts_train_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer, "FEW", 5)
-    monkeypatch.setattr(plan, "FEW", 5)
+    monkeypatch.setattr(request, "FEW", 5)
     assert planned().sentences is None
 
 

@@ -70,7 +70,7 @@ def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
         f"{facts['taught']['teacher']:.1%} are right by Knowing 1 and Knowing 2, and {shown:.1%} by this classifier."
         in str(classifier)
     )
-    page = training_page(classifier.model, classifier.validation, classifier.held_out)
+    page = training_page(classifier.model, classifier.held_out)
     assert b"are right by Knowing 1 and Knowing 2" in page
     assert "(validated, " in str(train(unlabelled=inbox(), teacher=Knowing(), validation=0.5))
 

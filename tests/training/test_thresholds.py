@@ -1,6 +1,9 @@
-"""Which thresholds a training chooses, for one label a text and for several, and which arguments it refuses."""
+"""Which thresholds a training chooses, for one label a text and for several, which arguments it refuses, and how good a plain SVM is."""
 
 import dataclasses
+import random
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,33 +14,41 @@ from tiny_data import tiny_dataset
 import retvec_lite as rl
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.outcome import Outcome, measure_rejection
 from retvec_lite.data.scores import Evaluation, score
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training.examples import DISGUISED, HeldOutIds, TrainingData
+from retvec_lite.training import thresholds
+from retvec_lite.training.examples import HeldOutIds, Split, TrainingData, make_examples
 from retvec_lite.training.label_scheme import SEVERAL_LABELS
 from retvec_lite.training.thresholds import (
-    choose_decision,
+    Judged,
     choose_thresholds,
     decide,
-    measure_held_out,
     micro_f1,
+    plain_svm,
     weakest_labels,
 )
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained, choose_folds
 
 LABELS = ("a", "none", "z")
 
 
-def held_out(base: TrainingData, truth: list[int], rates: tuple[float, ...] = (0.0,)) -> TrainingData:
-    texts = {rate: ["Text"] * len(truth) for rate in rates}
+def held_out(base: TrainingData, truth: list[int], ways: tuple[Way, ...] = (Way.CLEAN,)) -> TrainingData:
     none = np.zeros((len(truth), 1), np.int32)
     return dataclasses.replace(
         base,
         labels=LABELS,
         clean=["Text", "5 é"],
-        held_out=HeldOutIds(dict.fromkeys(rates, none), np.array(truth, np.int32)),
-        held_out_texts=texts,
+        held_out=HeldOutIds(dict.fromkeys(ways, none), np.array(truth, np.int32)),
+        held_out_texts={way: ["Text"] * len(truth) for way in ways},
     )
+
+
+def chosen(tables: dict[Way, Any], data: TrainingData, keep: float, unknown_label: str | None = None) -> Judged:
+    """What is decided by probabilities, of which the softmax of their logarithms makes nearly the same again."""
+    logits = {way: np.log(np.array(table) + 1e-12) for way, table in tables.items()}
+    return decide(logits, data, keep, unknown_label)
 
 
 def row(best: float, label: int = 0, unknown: float = 0.0) -> list[float]:
@@ -52,7 +63,7 @@ def test_the_threshold_keeps_that_share_of_the_right_answers(tiny_training_data:
     table = np.array([row(share) for share in np.random.default_rng(0).permutation(shares)], np.float32)
     data = held_out(tiny_training_data, [0] * 200)
     for keep in (0.99, 0.9, 0.5):
-        decision = choose_decision({0.0: table}, data, keep, None)
+        decision = chosen({Way.CLEAN: table}, data, keep).decision
         kept = ~decision.unknown(["t"] * 200, table, LABELS)
         assert kept.mean() == pytest.approx(keep, abs=1e-9)
         assert decision.threshold is not None
@@ -66,30 +77,31 @@ def test_the_threshold_keeps_that_share_of_the_right_answers(tiny_training_data:
 def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: TrainingData) -> None:
     rows = [row(0.8), row(0.6), row(0.3, unknown=0.2), row(0.4, 0, 0.45), row(0.2, 1, 0.7), row(0.51, 2)] * 100
     data = held_out(tiny_training_data, [0, 0, 2, 0, 1, 0] * 100)
-    decision = choose_decision({0.0: np.array(rows, np.float32)}, data, 0.99, "none")
+    judged = chosen({Way.CLEAN: rows}, data, 0.99, "none")
+    decision = judged.decision
     # Of the six, the last is wrong, the fourth and fifth are lost to the unknown label; the third is right with 0.5.
     assert decision.threshold == pytest.approx(0.5 / 0.2**0.2, abs=2e-6)
     assert (decision.unknown_label, decision.unknown_power) == ("none", 0.2)
-    scores = measure_held_out({0.0: np.array(rows, np.float32)}, data, decision)[0.0]
+    scores = measure_rejection(judged.outcomes[Way.CLEAN])
     assert scores.unknown_texts == 100 and scores.unknown_recognized == 1.0
     assert scores.in_scope_unknown == pytest.approx(1 / 5)
 
 
 def test_what_is_behind_the_first_window_is_read(tiny_training_data: TrainingData) -> None:
     data = held_out(tiny_training_data, [0] * 100)
-    data = dataclasses.replace(data, held_out_texts={0.0: ["?" * data.config.max_chars + " Text"] * 100})
+    data = dataclasses.replace(data, held_out_texts={Way.CLEAN: ["?" * data.config.max_chars + " Text"] * 100})
     table = np.array([row(0.8)] * 100, np.float32)
-    decision = choose_decision({0.0: table}, data, 0.99, None)
-    assert decision.threshold == pytest.approx(0.8, abs=2e-6)
-    assert measure_held_out({0.0: table}, data, decision)[0.0].in_scope_unknown == 0
+    judged = chosen({Way.CLEAN: table}, data, 0.99)
+    assert judged.decision.threshold == pytest.approx(0.8, abs=2e-6)
+    assert judged.facts["validation"]["0"]["in_scope_unknown"] == 0 and "unread" not in judged.facts
 
 
 def test_disguised_texts_do_not_choose_the_threshold_and_are_in_no_table(tiny_training_data: TrainingData) -> None:
-    data = held_out(tiny_training_data, [0] * 100, (0.0, DISGUISED))
+    data = held_out(tiny_training_data, [0] * 100, (Way.CLEAN, Way.DISGUISED))
     clean, disguised = (np.log(np.array([row(share)] * 100, np.float32) + 1e-9) for share in (0.9, 0.6))
-    judged = decide({0.0: clean, DISGUISED: disguised}, data, 0.99, None)
+    judged = decide({Way.CLEAN: clean, Way.DISGUISED: disguised}, data, 0.99, None)
     assert judged.decision.threshold == pytest.approx(0.9, abs=2e-6)
-    assert set(judged.scores) == set(judged.rejections) == {0.0}
+    assert set(judged.facts["validation"]) == {"0"}
 
 
 def test_a_rare_label_counts_like_a_common_one(tiny_training_data: TrainingData) -> None:
@@ -97,22 +109,22 @@ def test_a_rare_label_counts_like_a_common_one(tiny_training_data: TrainingData)
         row(share, 2) for share in np.linspace(0.55, 0.7, 10)
     ]
     data = held_out(tiny_training_data, [0] * 990 + [2] * 10)
-    decision = choose_decision({0.0: np.array(rows, np.float32)}, data, 0.9, None)
+    decision = chosen({Way.CLEAN: rows}, data, 0.9).decision
     kept = ~decision.unknown(["t"] * 1000, np.array(rows, np.float32), LABELS)
     assert (kept[:990].mean(), kept[990:].mean()) == (1.0, pytest.approx(0.8))
 
 
 def test_a_few_typos_lower_the_threshold_and_many_do_not(tiny_training_data: TrainingData) -> None:
-    data = held_out(tiny_training_data, [0] * 100, (0.0, 0.2, 0.5))
+    data = held_out(tiny_training_data, [0] * 100, (Way.CLEAN, Way.FEW_TYPOS, Way.MANY_TYPOS))
     clean, few, many = (np.array([row(share)] * 100, np.float32) for share in (0.9, 0.6, 0.5))
-    found = choose_decision({0.0: clean, 0.2: few, 0.5: many}, data, 0.99, None)
+    found = chosen({Way.CLEAN: clean, Way.FEW_TYPOS: few, Way.MANY_TYPOS: many}, data, 0.99).decision
     assert found.threshold == pytest.approx(0.6, abs=2e-6)
 
 
 def test_a_classifier_that_is_never_right_or_always_sure(tiny_training_data: TrainingData) -> None:
     data = held_out(tiny_training_data, [0] * 100)
-    assert choose_decision({0.0: np.array([row(0.9, 2)] * 100, np.float32)}, data, 0.99, None).threshold is None
-    sure = choose_decision({0.0: np.array([row(1.0)] * 100, np.float32)}, data, 0.99, None).threshold
+    assert chosen({Way.CLEAN: [row(0.9, 2)] * 100}, data, 0.99).decision.threshold is None
+    sure = chosen({Way.CLEAN: [row(1.0)] * 100}, data, 0.99).decision.threshold
     assert sure is not None and 0.999 < sure < 1.0
 
 
@@ -121,20 +133,20 @@ def test_few_right_answers_do_not_raise_the_threshold_as_high_as_they_are(
     answers: int, tiny_training_data: TrainingData
 ) -> None:
     """Of three labels, the usual threshold is 1/3 + 2/3 * 0.2."""
-    rates = (0.0, 0.2)
-    tables = {rate: np.array([row(0.98)] * answers, np.float32) for rate in rates}
-    found = choose_decision(tables, held_out(tiny_training_data, [0] * answers, rates), 0.99, None).threshold
+    ways = (Way.CLEAN, Way.FEW_TYPOS)
+    tables = {way: np.array([row(0.98)] * answers, np.float32) for way in ways}
+    found = chosen(tables, held_out(tiny_training_data, [0] * answers, ways), 0.99).decision.threshold
     usual, part = 1 / 3 + 2 / 3 * 0.2, (answers / 100) ** 0.5
     assert found == pytest.approx(0.98**part * usual ** (1 - part), abs=2e-6), "copies with typos are no more answers"
-    low = {rate: np.array([row(0.4, unknown=0.3)] * answers, np.float32) for rate in rates}
-    found = choose_decision(low, held_out(tiny_training_data, [0] * answers, rates), 0.99, None).threshold
+    low = {way: np.array([row(0.4, unknown=0.3)] * answers, np.float32) for way in ways}
+    found = chosen(low, held_out(tiny_training_data, [0] * answers, ways), 0.99).decision.threshold
     assert found == pytest.approx(0.4, abs=2e-6), "nor is it ever above them"
 
 
 def test_few_answers_of_one_label_are_few_however_many_others_there_are(tiny_training_data: TrainingData) -> None:
     rows = np.array([row(0.9)] * 1000 + [row(0.9, 2)] * 2, np.float32)
     data = held_out(tiny_training_data, [0] * 1000 + [2] * 2)
-    found = choose_decision({0.0: rows}, data, 0.99, None).threshold
+    found = chosen({Way.CLEAN: rows}, data, 0.99).decision.threshold
     assert found is not None and found < 0.6
 
 
@@ -148,15 +160,13 @@ def test_held_out_texts_in_which_nothing_is_known_are_counted(tiny_training_data
         else data.held_out.truth
     )
     data = dataclasses.replace(
-        data, held_out_texts={0.0: texts}, held_out=dataclasses.replace(data.held_out, truth=truth)
+        data, held_out_texts={Way.CLEAN: texts}, held_out=dataclasses.replace(data.held_out, truth=truth)
     )
     if several:
         data = dataclasses.replace(data, scheme=SEVERAL_LABELS)
-    logits = {0.0: np.array([row(0.9)] * 20 + [row(0.9, 2)] * 20, np.float32)}
+    logits = {Way.CLEAN: np.array([row(0.9)] * 20 + [row(0.9, 2)] * 20, np.float32)}
     judged = decide(logits, data, 0.99, None)
-    assert judged.unread == judged.facts()["unread"] == (3 if several else 4), (
-        "a text without a label gets none rightly"
-    )
+    assert judged.facts["unread"] == (3 if several else 4), "a text without a label gets none rightly"
 
 
 SIGNS_ALONE = {
@@ -187,14 +197,14 @@ def test_texts_of_signs_alone_are_answered_where_training_has_such(kind: str) ->
     assert classifier.predict("привет", top=1)[0].label is None
 
 
-def test_training_decides(trained: Outcome) -> None:
+def test_training_decides(trained: Trained) -> None:
     decision, facts = trained.model.decision, trained.model.training
     assert decision.threshold is not None and 0.0 < decision.threshold < 1.0 and decision.unknown_label is None
     assert {"w", "W", "目", "п", "П"} <= set(decision.characters) and " " not in decision.characters
     assert facts["reject_at"] == 0.99
     for rate, found in facts["validation"].items():
         assert 0.0 <= found["in_scope_unknown"] <= 1.0 and found["unknown_recognized"] is None
-        assert found["calibration_error"] == trained.validation[float(rate)].calibration_error
+        assert found["calibration_error"] == trained.held_out.validation[float(rate)].calibration_error
 
 
 @pytest.mark.parametrize("share", [0, 1, 1.5, -0.1, float("nan"), "0.9", True, None])
@@ -282,9 +292,9 @@ def test_a_label_that_no_text_has_is_no_error() -> None:
 
 def scored(table: list[list[int]], names: str = "abcd") -> Evaluation:
     """Scores of answers: how many texts of each label (rows) were answered with which (columns)."""
-    truth = [names[row] for row, counts in enumerate(table) for _ in range(sum(counts))]
+    truth = np.array([row for row, counts in enumerate(table) for _ in range(sum(counts))])
     guess = [column for counts in table for column, count in enumerate(counts) for _ in range(count)]
-    return score(truth, np.eye(len(table), dtype=np.float32)[guess], tuple(names[: len(table)]))
+    return score(Outcome(["x"] * len(truth), truth, np.eye(len(table), dtype=np.float32)[guess], names[: len(table)]))
 
 
 def test_the_weakest_labels_and_what_they_are_taken_for() -> None:
@@ -297,3 +307,43 @@ def test_the_weakest_labels_and_what_they_are_taken_for() -> None:
     assert [row["label"] for row in weakest_labels(scored([[9, 0], [2, 3]]))] == ["b"], "of a, no text is missed"
     never = weakest_labels(scored([[9, 0], [3, 0]]))
     assert never == [{"label": "b", "texts": 3, "right": 0, "answered": 0, "taken_for": "a", "times": 3}]
+
+
+def read(training: Dataset, tested: Dataset | None = None, folds: Sequence[Split] = ()) -> TrainingData:
+    return make_examples(training, tested or training, copies=0, typo_rate=0.0, seed=0, folds=folds)
+
+
+def test_it_is_tested_on_the_same_texts() -> None:
+    data = tiny_dataset(12)
+    assert plain_svm(read(data, folds=choose_folds(data, 0))) == 1.0
+    assert plain_svm(read(data, tiny_dataset(5, seed=7))) == 1.0
+    wrong = Dataset(data.texts, tuple(reversed(data.labels)), data.path)
+    assert (plain_svm(read(data, wrong)) or 0.0) < 0.5, "it answers by the training texts, and is scored by the others"
+
+
+def test_no_text_is_scored_by_an_svm_that_saw_it() -> None:
+    draw = random.Random(5)
+    texts = tuple(" ".join("".join(draw.choices("abcdefgh", k=5)) for _ in range(4)) for _ in range(90))
+    data = Dataset(texts, tuple(draw.choice("xy") for _ in texts), Path("random.csv"))
+    assert plain_svm(read(data)) == 1.0, "what was seen is known by heart"
+    assert 0.3 < (plain_svm(read(data, folds=choose_folds(data, 0))) or 0.0) < 0.7
+
+
+def test_what_would_take_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tiny_dataset(4)
+    characters = sum(map(len, data.texts))
+    labels = len(data.classes) + 20
+    for work, is_done in ((characters * labels, True), (characters * labels - 1, False)):
+        monkeypatch.setattr(thresholds, "_WORK", work)
+        assert (plain_svm(read(data, folds=choose_folds(data, 0))) is not None) == is_done
+        assert plain_svm(read(data, data)) is None, "twice as many characters"
+
+
+def test_without_anything_to_learn_there_is_none() -> None:
+    data = tiny_dataset(4)
+    several = Dataset(data.texts, data.labels, data.path, multi_label=True)
+    assert plain_svm(read(several)) is None
+    alone = np.flatnonzero(np.array(data.labels) == data.labels[0])
+    assert plain_svm(read(data, folds=[(alone, alone), (alone, alone)])) is None, "a fold of one label"
+    blank = Dataset((" ", "  ") * 3, ("a", "b") * 3, data.path)
+    assert plain_svm(read(blank)) is None, "no n-gram"

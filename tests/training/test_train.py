@@ -14,17 +14,18 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.splits import split
+from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.training import train as trainer
-from retvec_lite.training.examples import VALIDATION_RATES
-from retvec_lite.training.plan import FEW, recommended
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.plan import recommended
+from retvec_lite.training.request import FEW, are_few
+from retvec_lite.training.train import Trained
 
 
-def test_the_model_carries_its_facts(trained: Outcome) -> None:
+def test_the_model_carries_its_facts(trained: Trained) -> None:
     model, facts = trained.model, trained.model.training
     assert model.labels == tuple(sorted(WORDS)) and model.head.name == "pool"
     assert model.encoder.max_words == 24 and model.encoder.word_length == 16
@@ -34,11 +35,11 @@ def test_the_model_carries_its_facts(trained: Outcome) -> None:
     assert facts["settings"] == vars(QUICK)
     assert 0.0 <= facts["texts_in_windows"] < 0.02, "few training texts are longer than max_chars"
     assert 0.0 <= facts["texts_cut_by_max_words"] < 0.02 and 1 <= facts["best_epoch"] <= facts["epochs"] <= QUICK.epochs
-    assert set(trained.validation) == set(VALIDATION_RATES)
-    assert facts["validation"]["0"]["accuracy"] == trained.validation[0.0].accuracy > 0.9
+    assert set(trained.held_out.validation) == {way.rate for way in Way} - {None}
+    assert facts["validation"]["0"]["accuracy"] == trained.held_out.validation[0.0].accuracy > 0.9
 
 
-def test_the_reference_scores_the_file_as_training_did(trained: Outcome, tmp_path: Path) -> None:
+def test_the_reference_scores_the_file_as_training_did(trained: Trained, tmp_path: Path) -> None:
     """What was trained on word ids, float16 vectors and XLA is what the file says from raw text."""
     (tmp_path / CLASSIFIER_FILE).write_bytes(trained.model.to_bytes())
     model = load_trained_model(tmp_path)
@@ -51,10 +52,12 @@ def test_the_reference_scores_the_file_as_training_did(trained: Outcome, tmp_pat
         slots = contract.words(codes, model.encoder)
         found = reference_network.probabilities(slots, model.head, model.weights, ngrams)
         right += model.labels[int(np.argmax(found))] == label
-    assert right / len(validation) == pytest.approx(trained.validation[0.0].accuracy, abs=0.5 / len(validation))
+    assert right / len(validation) == pytest.approx(
+        trained.held_out.validation[0.0].accuracy, abs=0.5 / len(validation)
+    )
 
 
-def test_the_same_seed_gives_the_same_bits(trained: Outcome, frozen: Fitted) -> None:
+def test_the_same_seed_gives_the_same_bits(trained: Trained, frozen: Fitted) -> None:
     """`train` is `make_examples` and `NetworkPart`, two trainings of equal weights; only the logits are scaled in the end."""
     factor = trained.model.training["factors"]["network"]
     weights = {name: value for name, value in trained.model.weights.items() if not name.startswith("ngrams/")}
@@ -71,7 +74,7 @@ def test_the_same_seed_gives_the_same_bits(trained: Outcome, frozen: Fitted) -> 
     assert (facts["epochs"], facts["best_epoch"]) == (len(frozen.history), frozen.epoch)
 
 
-def test_progress_is_told_to_the_end(trained: Outcome, told: Told) -> None:
+def test_progress_is_told_to_the_end(trained: Trained, told: Told) -> None:
     assert set(told) == {"encoding texts", "embedding words", "fitting n-grams", "training"}
     for what, steps in told.items():
         done = [count for count, _ in steps]
@@ -91,13 +94,13 @@ def settings_of(
         raise Stop(plan.settings, plan.head.name)
 
     def make_examples(training: Dataset, *args: Any, **kwargs: Any) -> SimpleNamespace:
-        scheme = SimpleNamespace(multi_label=training.multi_label)
         return SimpleNamespace(
             labels=("x", "y"),
             config=EncoderConfig(),
-            scheme=scheme,
+            scheme=SimpleNamespace(multi_label=training.multi_label),
             clean=training.texts,
             texts=len(training),
+            are_few=are_few(len(training), training.multi_label),
             characters="",
             label_shares=None,
             is_translated=False,

@@ -20,19 +20,20 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
 from retvec_lite.loading import load
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.ngrams import ngram_logits
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import plan, stacking
-from retvec_lite.training import train as trainer
+from retvec_lite.training import request, stacking
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.plan import FitSettings
 from retvec_lite.training.reading import TextReader
-from retvec_lite.training.train import Outcome
+from retvec_lite.training.train import Trained
 
 OTHERS = tiny_dataset(5, seed=7).texts
 """Texts that no training of these tests has seen."""
@@ -105,7 +106,7 @@ def test_progress_counts_the_steps_of_all_fits_together(crossed: Crossed) -> Non
 
 def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     trained = crossed.trained
-    TrainedClassifier(trained.model, trained.validation).save(tmp_path / "saved")
+    TrainedClassifier(trained.model, trained.held_out).save(tmp_path / "saved")
     facts = json.loads((tmp_path / "saved" / "report.json").read_text(encoding="utf-8"))["training"]
     assert facts["folds"] == 3 and facts["training_texts"] == facts["validation_texts"] == 48
     assert facts["epochs"] == facts["best_epoch"] == QUICK.epochs, "no text is left to say which epoch is the best"
@@ -113,7 +114,7 @@ def test_facts_of_a_cross_validation(crossed: Crossed, tmp_path: Path) -> None:
     assert [texts for texts, _ in facts["learning_curve"]] == [8, 16, 32], "of the texts that a fold learns from"
     assert facts["learning_curve"][-1][1] > facts["learning_curve"][0][1] - 0.1
     accuracy = facts["validation"]["0"]["accuracy"]
-    assert accuracy == trained.validation[0.0].accuracy > 0.9 and trained.validation[0.0].texts == 48
+    assert accuracy == trained.held_out.validation[0.0].accuracy > 0.9 and trained.held_out.validation[0.0].texts == 48
     assert 0.0 < facts["accuracy_error"] < 0.2, "48 texts that are all right do not prove perfection"
     assert facts["largest_label"] == 0.25 and facts["baseline"] == 1.0, "of four equal labels that words tell apart"
     assert facts["smallest_label"] == [sorted(WORDS)[0], 12] and facts["weakest"] == [] and facts["one_label"] is None
@@ -134,13 +135,12 @@ def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> No
     settings = FitSettings(epochs=60, batch_size=16, learning_rate=1e-2, typo_rate=0.0, dropout=0.0, linear_copies=0)
     trained = train(data, settings=settings, embedding=random_embedding(dimension=64), **options)
     assert evaluate(TrainedClassifier(trained.model), data, typos=()).accuracy > 0.95
-    assert 0.3 < trained.validation[0.0].accuracy < 0.7
+    assert 0.3 < trained.held_out.validation[0.0].accuracy < 0.7
     assert 0.03 < trained.model.training["accuracy_error"] < 0.15
 
 
 def test_many_texts_are_not_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (trainer, plan):
-        monkeypatch.setattr(module, "FEW", 40)
+    monkeypatch.setattr(request, "FEW", 40)
     told = []
     trained = train(tiny_dataset(12), settings=QUICK, progress=lambda what, *_: told.append(what))
     facts = trained.model.training
@@ -162,14 +162,14 @@ def test_very_few_texts_are_enough(counts: tuple[int, ...], seed: int) -> None:
 # --- without a network ------------------------------------------------------------------------------------------------
 
 
-def test_the_linear_head_fits_no_network(linear_alone: Outcome, tmp_path: Path) -> None:
+def test_the_linear_head_fits_no_network(linear_alone: Trained, tmp_path: Path) -> None:
     """The fixture fails when a network is fitted."""
     model, facts = linear_alone.model, linear_alone.model.training
     head = {"head/logits/kernel", "head/logits/bias"}
     assert model.head.name == "linear" and model.ngrams is not None
     assert {name for name in model.weights if not name.startswith(("embedding/", "ngrams/"))} == head
     assert set(facts["factors"]) == {"linear"} and facts["epochs"] == facts["best_epoch"] == 0
-    assert linear_alone.validation[0.0].accuracy > 0.9
+    assert linear_alone.held_out.validation[0.0].accuracy > 0.9
     assert_the_engine_says_what_the_reference_says(model)
     TrainedClassifier(model).save(tmp_path / "saved")
     found = load(tmp_path / "saved").probabilities(OTHERS)
@@ -177,7 +177,7 @@ def test_the_linear_head_fits_no_network(linear_alone: Outcome, tmp_path: Path) 
     assert np.mean([model.labels[best] == label for best, label in zip(found.argmax(axis=1), truth, strict=True)]) > 0.9
 
 
-def test_the_linear_head_reads_words_as_well(linear_alone: Outcome) -> None:
+def test_the_linear_head_reads_words_as_well(linear_alone: Trained) -> None:
     model = linear_alone.model
     blind = {name: np.zeros_like(value) if name.startswith("head/") else value for name, value in model.weights.items()}
     seen = reference_logits(model, OTHERS)
@@ -191,18 +191,18 @@ def test_the_linear_head_reads_words_as_well(linear_alone: Outcome) -> None:
 
 
 @pytest.fixture(scope="module")
-def without_ngrams() -> Outcome:
+def without_ngrams() -> Trained:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "LinearPart", lambda *args, **kwargs: pytest.fail("no n-grams may be fitted"))
         return train(tiny_dataset(12), ngram_kb=0, embedding=random_embedding(dimension=64), settings=QUICK)
 
 
-def test_no_kilobytes_leave_ngrams_out(without_ngrams: Outcome) -> None:
+def test_no_kilobytes_leave_ngrams_out(without_ngrams: Trained) -> None:
     model, facts = without_ngrams.model, without_ngrams.model.training
     assert model.ngrams is None and not any(name.startswith("ngrams/") for name in model.weights)
     assert facts["learning_curve"] == [] and set(facts["factors"]) == {"network"} and facts["folds"] == 3
     # Four labels, so chance is .25. Folds run half of the few epochs: six seeds gave .67 to .92.
-    assert without_ngrams.validation[0.0].accuracy > 0.55
+    assert without_ngrams.held_out.validation[0.0].accuracy > 0.55
 
 
 def test_kilobytes_decide_how_many_buckets() -> None:
@@ -214,13 +214,13 @@ def test_kilobytes_decide_how_many_buckets() -> None:
 # --- what it says about itself ----------------------------------------------------------------------------------------
 
 
-def told_by(trained: Outcome) -> list[str]:
-    text = str(TrainedClassifier(trained.model, trained.validation))
+def told_by(trained: Trained) -> list[str]:
+    text = str(TrainedClassifier(trained.model))
     assert "None" not in text.replace("None of these: ", "") and "nan" not in text and "{" not in text
     return text.splitlines()
 
 
-def expected_of(trained: Outcome) -> str:
+def expected_of(trained: Trained) -> str:
     (line,) = (line for line in told_by(trained) if line.startswith("Expect "))
     return line
 
@@ -242,11 +242,13 @@ def test_a_cross_validated_classifier_tells_how_good_it_is(crossed: Crossed) -> 
     )
     scores = {**model.training["validation"], "0": {**model.training["validation"]["0"], "accuracy": 0.9}}
     other = dataclasses.replace(model, training={**model.training, "validation": scores})
-    assert expected_of(Outcome(other, {})).startswith("Expect 90% right answers to texts like these, ")
+    assert expected_of(crossed.trained._replace(model=other)).startswith(
+        "Expect 90% right answers to texts like these, "
+    )
     assert lines[-1].startswith("Next: ")
 
 
-def test_the_other_ways_tell_theirs(trained: Outcome, linear_alone: Outcome, without_ngrams: Outcome) -> None:
+def test_the_other_ways_tell_theirs(trained: Trained, linear_alone: Trained, without_ngrams: Trained) -> None:
     explicit, linear, network = (told_by(found) for found in (trained, linear_alone, without_ngrams))
     facts = trained.model.training
     assert explicit[0].endswith(f", best of {facts['epochs']} epochs: {facts['best_epoch']}.")
@@ -258,10 +260,9 @@ def test_the_other_ways_tell_theirs(trained: Outcome, linear_alone: Outcome, wit
     assert all(found[-1].startswith("Next: ") for found in (explicit, linear, network))
 
 
-def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -> None:
+def test_right_after_a_training_the_verdict_comes_with_texts(trained: Trained) -> None:
     """With those that a loaded classifier does not have: mistakes of the weakest labels, the surest first."""
     model, held_out = trained.model, trained.held_out
-    assert held_out is not None
     label, other = model.labels[:2]
     weak = {"label": label, "texts": 10, "right": 8, "answered": 8, "taken_for": other, "times": 2}
     model = dataclasses.replace(model, training={**model.training, "weakest": [weak]})
@@ -272,10 +273,9 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Outcome) -
     for row, sure in zip(mine, (0.6, 0.9, 0.7, 0.8), strict=False):
         table[row] = (1 - sure) * table[row] + sure * np.eye(len(model.labels))[1]
     dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
-    found = dataclasses.replace(
-        held_out, dataset=dataset, probabilities={0.0: table}, rows=tuple(range(100, 100 + len(table)))
-    )
-    lines = str(TrainedClassifier(model, {}, found)).splitlines()
+    clean = dataclasses.replace(held_out.clean, probabilities=table)
+    found = HeldOut(dataset, tuple(range(100, 100 + len(table))), {Way.CLEAN: clean})
+    lines = str(TrainedClassifier(model, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]
     texts = held_out.dataset.texts

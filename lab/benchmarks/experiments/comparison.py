@@ -19,6 +19,7 @@ from benchmarks.experiments.trials import HEADS, Scope, comparison_parser, parse
 from benchmarks.systems.names import COMPARED, FASTTEXT, NETWORK, SMALL, V1, WHITESPACE, lines_of
 from benchmarks.systems.networks import Plan, build, settings_of
 from benchmarks.tables.cells import grouped, kilobytes, markdown_table, spread, unlike, values_of, with_earlier_heads
+from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.scores import TYPO_SEED, score
 from retvec_lite.data.typos import mistype_many
 
@@ -38,12 +39,12 @@ def measure(system: str, head: str, corpus: Corpus, plan: Plan) -> Row:
     trained = build(system, head, corpus, plan)
     began = time.perf_counter()
     row: Row = {"accuracy": {}, "macro_f1": {}, "by_language": {}}
-    truth, languages = np.array(corpus.test.labels), np.array(corpus.languages)
+    languages = np.array(corpus.languages)
     for rate in RATES:
-        found = trained.probabilities(mistype_many(corpus.test.texts, rate, TYPO_SEED))
-        result = score(corpus.test.labels, found, trained.labels)
+        texts = mistype_many(corpus.test.texts, rate, TYPO_SEED)
+        outcome = Outcome.of(corpus.test, texts, trained.probabilities(texts), trained.labels)
+        result, right = score(outcome), outcome.is_right
         row["accuracy"][f"{rate:g}"], row["macro_f1"][f"{rate:g}"] = result.accuracy, result.macro_f1
-        right = np.array(trained.labels)[found.argmax(axis=1)] == truth
         for language in sorted(set(corpus.languages)):
             row["by_language"].setdefault(language, {})[f"{rate:g}"] = float(right[languages == language].mean())
     row |= {name: trained.facts[name] for name in ("bytes", "parameters")}

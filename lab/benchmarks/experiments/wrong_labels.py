@@ -46,9 +46,8 @@ def measure(data: Dataset, share: float) -> Row:
     spoiled, wrong = spoil(data, share)
     held_out = rl.train(spoiled).held_out
     assert held_out is not None
-    probabilities = held_out.probabilities[0.0].astype(np.float64)
+    probabilities, truth = held_out.clean.probabilities.astype(np.float64), held_out.clean.truth
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    truth = np.array([held_out.labels.index(label) for label in spoiled.labels])
     count = int(wrong.sum())
 
     def precision(order: Any) -> float:

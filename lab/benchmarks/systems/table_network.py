@@ -23,15 +23,15 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters.tflite.convert import Entry, to_tflite
 from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.data.labels import class_weights
-from retvec_lite.data.typos import mistype_many
+from retvec_lite.data.typos import Way, mistype_many
 from retvec_lite.files import atomic_write
 from retvec_lite.model.grid import EIGHT_BITS
-from retvec_lite.model.head_graph import head_logits
 from retvec_lite.model.heads import HEADS, HeadSpec, head_from_dict
+from retvec_lite.model.network_graph import head_logits
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress
-from retvec_lite.training.examples import VALIDATION_RATES, Examples, HeldOutIds, augmented_copies
+from retvec_lite.training.examples import Examples, HeldOutIds, augmented_copies
 from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.network_part import run_epochs, schedule_for
@@ -181,7 +181,8 @@ def train_table(
     )
     texts = corpus.training.texts
     copies = augmented_copies(texts, **settings.typos, common_words=common_words(language_shares(texts, settings.seed)))
-    held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in VALIDATION_RATES]
+    rates = {way: way.rate for way in Way if way.rate is not None}
+    held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in rates.values()]
     groups = [*copies, *held_out]
     tokens = [vectorizer.tokens(group) for group in groups]
     max_words = slots_for(tokens[0])
@@ -195,7 +196,7 @@ def train_table(
     importance = class_weights(settings.class_weights, examples.targets, labels)
     table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
     network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
-    held = HeldOutIds(dict(zip(VALIDATION_RATES, ids[len(copies) :], strict=True)), validation)
+    held = HeldOutIds(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)

@@ -12,10 +12,9 @@ from makers.stage import Arrays
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.encoder_graph import word_bits
 from retvec_lite.model.grid import fake_quantize
-from retvec_lite.model.head_graph import Tensors, dense, gelu, text_features, word_features
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
-from retvec_lite.model.network_graph import embed_bits
+from retvec_lite.model.network_graph import Tensors, dense, embed_bits, gelu, text_features, word_features
 from retvec_lite.model.sentence_network import LAST_LAYER, on_grid
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.training.network import distinct_words, is_matrix, used_words
