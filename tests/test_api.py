@@ -93,10 +93,6 @@ def test_confusions_come_back_too(tmp_path: Path) -> None:
     assert str(rl.load(tmp_path / "again")) == str(loaded)
 
 
-def test_without_ngrams_there_is_no_curve_to_tell_of() -> None:
-    assert "more texts" not in str(rl.train(TEXTS, LABELS, ngram_kb=0, epochs=1))
-
-
 def test_the_linear_head_is_there_in_seconds_and_tells_its_error(tmp_path: Path) -> None:
     different = [f"{text} {chr(ord('a') + row)}" for row, text in enumerate(TEXTS)]
     classifier = rl.train(different, LABELS, head="linear", out=tmp_path / "out")

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,8 +17,8 @@ import numpy as np
 
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, install, reason
-from retvec_lite.files import atomic_write, explain_os_error
-from retvec_lite.foreign import LARGEST, read_whole, require_entries
+from retvec_lite.files import atomic_write
+from retvec_lite.foreign import LARGEST, read_whole
 from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.terminal import Progress, silent
 
@@ -184,44 +185,37 @@ def ask_once(name: str, encode: Encode, texts: Sequence[str], progress: Progress
     """Return what `ask` does. A folder keeps it, so that nobody is asked about a text again, but for four texts: whether it is the same one."""
     if folder is None:
         return ask(name, encode, texts, progress)
-    keys, place = [*map(_key, texts)], folder / _key(name)
-    files = sorted(place.glob("*.npy"))
-    known = {key: row for file in files for key, row in _read(file)}
+    keys, files = [_key(name, text) for text in texts], [*folder.glob("*.npy")]
+    known = {key: said for file in files for key, said in _read(file)}
     rows = sorted(range(len(texts)), key=lambda row: keys[row] not in known)[:4]
     first = dict(zip([keys[row] for row in rows], ask(name, encode, [texts[row] for row in rows], silent), strict=True))
     before, now = ([table[key] for key in first if key in known] for table in (known, first))
     is_same = np.shape(before) == np.shape(now) and np.allclose(before, now, atol=1e-3)
     if not is_same or sum(file.stat().st_size for file in files) > LARGEST:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder)
         known = {}
     known |= first
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-    keep = functools.partial(_keep, place)
+    keep = functools.partial(_keep, folder, name)
     found = ask(name, encode, [*missing.values()], progress, keep, [np.stack([*first.values()])])
     known.update(zip(missing, found[len(first) :], strict=True))
     return np.stack([known[key] for key in keys])
 
 
-def _key(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _key(name: str, text: str) -> str:
+    return hashlib.sha256(f"{name}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _read(file: Path) -> list[tuple[str, Floats]]:
     """Return what `_keep` wrote: the key of each text, and what was said of it; nothing of a damaged file."""
     with contextlib.suppress(Exception):
-        rows = np.lib.format.read_array(io.BytesIO(read_whole(file)), allow_pickle=False)
+        rows = np.lib.format.read_array(io.BytesIO(read_whole(file)), allow_pickle=False)  # type: ignore[no-untyped-call]
         return [(str(key), said) for key, said in zip(rows["key"], rows["said"], strict=True)]
     return []
 
 
-def _keep(place: Path, texts: Sequence[str], said: Floats) -> None:
-    """Write a file of what was said of texts; raises RetvecLiteError where something that is not ours is in the way."""
-    keys, content = [*map(_key, texts)], io.BytesIO()
-    row = np.dtype([("key", "U32"), ("said", np.float32, said.shape[1:])])
-    np.save(content, np.array([*zip(keys, said, strict=True)], row))
-    name = f"{keys[0]}.npy"
-    try:
-        require_entries(place, {name: False})
-    except OSError as error:
-        raise explain_os_error(error, place) from error
-    atomic_write(place / name, content.getbuffer())
+def _keep(folder: Path, name: str, texts: Sequence[str], said: Floats) -> None:
+    """Write what was said of texts as a file of a name that nobody can know before."""
+    row, content = np.dtype([("key", "U32"), ("said", np.float32, said.shape[1:])]), io.BytesIO()
+    np.save(content, np.array([(_key(name, text), each) for text, each in zip(texts, said, strict=True)], row))
+    atomic_write(folder / f"{uuid.uuid4().hex}.npy", content.getbuffer())

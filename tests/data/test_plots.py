@@ -8,10 +8,9 @@ import pytest
 
 from retvec_lite.data.calibration import ReliabilityBin
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.plots import draw_reliability, draw_typo_curve, png
+from retvec_lite.data.plots import draw_reliability, draw_typo_curve
 from retvec_lite.data.scores import evaluate, score
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
 
 
 @pytest.mark.parametrize(("values", "largest", "start"), [((0.94, 0.97), 0.86, 0.8), ((0.61, 0.75), 0.01, 0.0)])
@@ -43,12 +42,6 @@ def test_a_reliability_diagram_starts_at_the_least_probability_or_accuracy() -> 
 def test_the_share_of_the_largest_label_is_that_of_the_texts() -> None:
     found = score(["a", "a", "b", "a"], np.eye(3)[[0, 1, 1, 2]], ["a", "b", "c"])
     assert found.largest_label == 0.75
-
-
-def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"\.png"), png(tmp_path / "a.svg", "title", 1):
-        pass
-    assert not list(tmp_path.iterdir())
 
 
 def test_an_evaluation_has_three_panels_and_two_without_typos(tmp_path: Path) -> None:
