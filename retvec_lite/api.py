@@ -4,18 +4,26 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, spread, takes
-from retvec_lite.data import plots
 from retvec_lite.data.dataset import Reading, ReadingOptions
 from retvec_lite.data.sources import refuse_input
 from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, refuse_existing, refuse_existing_folder, require_room, require_writable
+from retvec_lite.files import (
+    ANSWERS,
+    WORK,
+    atomic_write,
+    refuse_existing,
+    refuse_existing_folder,
+    require_room,
+    require_writable,
+)
 from retvec_lite.learning import TEXTS_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.terminal import Progress, watched
@@ -66,6 +74,8 @@ def train(arguments: TrainArguments) -> TrainedClassifier:
             return TrainedClassifier(earlier, kept=Path(out))
         refuse_existing_folder(out, force)
         require_room(out, _ROOM + keep * _ROOM_A_CHARACTER * sum(map(len, request.training.texts)))
+        if keep:
+            request = dataclasses.replace(request, answers=Path(os.path.realpath(out)) / WORK / ANSWERS)
     with watched(arguments.progress) as report:
         return written(lambda: fitted(request, keep, report), out, force)
 
@@ -172,32 +182,3 @@ def write_report(classifier: TrainedClassifier, path: str | os.PathLike[str], *,
 
     refuse_existing(path, force)
     atomic_write(path, training_page(classifier.model, classifier.held_out))
-
-
-@checked
-def plot_learning_curve(classifier: TrainedClassifier, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Draw the accuracy on held-out texts against the number of training texts, without the network if one was trained.
-
-    A curve that still climbs says that more texts would help.
-
-    Args:
-        classifier: a trained one.
-        path: a PNG file to write.
-        force: replace it if it exists.
-
-    Raises:
-        RetvecLiteError: for another suffix, a file that exists without `force`, or a classifier without n-grams.
-        ModuleNotFoundError: when matplotlib is not installed.
-
-    Example:
-        >>> import retvec_lite as rl
-        >>> from retvec_lite.api import plot_learning_curve
-        >>> plot_learning_curve(rl.load("classifier"), "learning.png")
-    """
-    facts = classifier.training
-    if not facts.get("learning_curve"):
-        raise RetvecLiteError("This classifier has no learning curve: it was trained without n-grams.")
-    refuse_existing(path, force)
-    score = "micro F1" if classifier.decision.multi_label else "accuracy"
-    title = f"{facts['data']}{' (without the network)' if facts.get('epochs') else ''}"
-    plots.plot_learning_curve(facts["learning_curve"], path, title, score, facts.get("largest_label"))

@@ -1,7 +1,7 @@
 """Write files and folders whole or not at all: lock, write to a temporary name, flush to disk, rename.
 
 While a folder is written there is a hidden work folder in it. It holds the lock of the run (`lock`), its unfinished result (`new`), and
-for a moment the result that is replaced (`old`) and the one that replaces it (`ready`). The next run of the same target finishes or
+for a moment the result that is replaced (`old`) and the one that replaces it (`ready`); what teachers said of texts (`answers`) stays. The next run of the same target finishes or
 undoes what a killed run had begun, and removes the rest. The target itself is never renamed: it may be a mount point.
 """
 
@@ -31,7 +31,8 @@ _PATIENCE: Final = 5.0
 """Seconds that one who has all bytes of a file waits for another writer."""
 
 # What a work folder holds, and whether it is a folder.
-_OURS: Final = {"lock": False, "new": True, "old": True, "ready": True}
+ANSWERS: Final = "answers"
+_OURS: Final = {"lock": False, "new": True, "old": True, "ready": True, ANSWERS: True}
 # What does not count as content: our own, and what ext4 puts into every volume.
 _IGNORED: Final = (WORK, "lost+found")
 

@@ -15,7 +15,6 @@ from command_line import write_table
 from few_edges import use_few_edges
 
 import retvec_lite as rl
-from retvec_lite.api import plot_learning_curve
 from retvec_lite.arguments import described
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import ReadingOptions
@@ -92,31 +91,6 @@ def test_confusions_come_back_too(tmp_path: Path) -> None:
     )
     loaded.save(tmp_path / "again")
     assert str(rl.load(tmp_path / "again")) == str(loaded)
-
-
-def test_the_learning_curve_is_drawn(trained: rl.Classifier, tmp_path: Path) -> None:
-    path = tmp_path / "learning.png"
-    plot_learning_curve(trained, path)
-    picture = path.read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    with pytest.raises(rl.RetvecLiteError, match="exists"):
-        plot_learning_curve(trained, path)
-    assert path.read_bytes() == picture
-    trained.save(tmp_path / "saved")
-    loaded = rl.load(tmp_path / "saved")
-    assert isinstance(loaded, rl.Classifier)
-    path.write_bytes(b"old")
-    plot_learning_curve(loaded, path, force=True)
-    assert path.read_bytes() == picture, "a loaded classifier draws the same curve"
-    with pytest.raises(rl.RetvecLiteError, match=r"\.png"):
-        plot_learning_curve(trained, tmp_path / "learning.pdf")
-
-
-def test_without_ngrams_there_is_no_curve_to_draw(tmp_path: Path) -> None:
-    classifier = rl.train(TEXTS, LABELS, ngram_kb=0, epochs=1)
-    with pytest.raises(rl.RetvecLiteError, match="no learning curve: it was trained without n-grams"):
-        plot_learning_curve(classifier, tmp_path / "learning.png")
-    assert not list(tmp_path.iterdir()) and "more texts" not in str(classifier)
 
 
 def test_the_linear_head_is_there_in_seconds_and_tells_its_error(tmp_path: Path) -> None:
@@ -231,7 +205,7 @@ _OF_FILES = {"output", "label_column", "probability_column", "force"}
 """Options of `classify` whose twin is `classify_files`."""
 
 TWINS = {
-    "train": (rl.train, {"plot", "start_from"}),
+    "train": (rl.train, {"start_from"}),
     "export": (rl.TrainedClassifier.export, {"classifier"}),
     "verify": (rl.verify, {"json"}),
     "classify": (
@@ -245,7 +219,7 @@ TWINS = {
     "demo": (rl.demo, set()),
 }
 """Command -> the function behind it, and options whose twin is elsewhere: a method of what the function returns or is called on
-(`classifier.export`, `plot_learning_curve(classifier)`, `learn(data)` of what `start_from` names, `evaluate(load(model))`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
+(`classifier.export`, `learn(data)` of what `start_from` names, `evaluate(load(model))`, `predict_many(read_texts(input, text_column), top, reject=)`, `plot(path, force=)`,
 `classifier.memory.load`, `to_dict()` for --json)."""
 
 

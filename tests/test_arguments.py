@@ -16,7 +16,7 @@ from exported import EXPORTED
 
 import retvec_lite as rl
 from retvec_lite.__main__ import COMMANDS
-from retvec_lite.api import plot_learning_curve, write_report
+from retvec_lite.api import write_report
 from retvec_lite.arguments import checked
 from retvec_lite.data.comparison import Comparison
 from retvec_lite.data.suspects import Check
@@ -63,7 +63,6 @@ def calls(model: str) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "evaluate": (rl.evaluate, {"classifier": heavy, "data": ["hi"], "labels": ["none"]}),
         "TrainedClassifier.explain": (heavy.explain, {"text": "hi", "label": "none"}),
         "TrainedClassifier.export": (heavy.export, {"out": "dist", "formats": "none"}),
-        "plot_learning_curve": (plot_learning_curve, {"classifier": heavy, "path": "curve.png"}),
         "write_report": (write_report, {"classifier": heavy, "path": "report.html"}),
         "TrainedClassifier.predict": (heavy.predict, {"texts": []}),
         "TrainedClassifier.save": (heavy.save, {"folder": "nowhere/below"}),

@@ -7,11 +7,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from retvec_lite.api import check, plot_learning_curve, train
-from retvec_lite.cli import png_file, told_warnings
+from retvec_lite.api import check, train
+from retvec_lite.cli import told_warnings
 from retvec_lite.cli.options import add_options
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import refuse_existing
 from retvec_lite.loading import load
 from retvec_lite.suggesting import suggest
 from retvec_lite.terminal import counted, one_line
@@ -43,30 +42,18 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="trained folder that is trained again, on the texts that it kept and on these, with the options that it had",
     )
-    parser.add_argument(
-        "--plot", type=png_file, metavar="FILE.png", help="draw the learning curve; --force replaces an existing file"
-    )
 
 
 def run_train(args: argparse.Namespace) -> int:
     """Train, write DIR, and print the scores."""
     options = vars(args)
-    plot, files, start_from = options.pop("plot"), options.pop("data"), options.pop("start_from")
-    if plot:
-        # What can be missing or wrong is found before the work starts.
-        import matplotlib.figure  # noqa: F401
-
-        refuse_existing(plot, args.force)
-        if args.ngram_kb == 0:
-            raise RetvecLiteError("--plot draws the learning curve of n-grams: leave --ngram-kb 0 out.")
+    files, start_from = options.pop("data"), options.pop("start_from")
     run_small_operations_side_by_side()
     data = None if not files else files[0] if len(files) == 1 else list(map(Path, files))
     classifier = _learned(start_from, data, options) if start_from else train(data=data, progress=True, **options)
     if classifier.lesson:
         print(classifier.lesson, end="\n\n")
     print(classifier)
-    if plot:
-        plot_learning_curve(classifier, plot, force=args.force)
     # What was held out is known right after a training alone.
     done = "Written to" if classifier.held_out else "Nothing changed in"
     print(

@@ -30,22 +30,6 @@ def axis_name(name: str, start: float) -> str:
     return f"{name} (axis starts at {start:.0%})" if start else name
 
 
-def plot_learning_curve(
-    points: Points,
-    path: str | os.PathLike[str],
-    title: str = "",
-    score: str = "accuracy",
-    largest_label: float | None = None,
-) -> None:
-    """Draw a score over the number of training texts, from (texts, score), and the share of the largest label; raises as `png`."""
-    with png(path, title) as (axes,):
-        axes.plot([texts for texts, _ in points], [value for _, value in points], marker="o")
-        for texts, value in points:
-            axes.annotate(f"{value:.1%}", (texts, value), xytext=(0, 8), textcoords="offset points", ha="center")
-        axes.set(xlabel="training texts", xlim=(0, 1.06 * max(texts for texts, _ in points)))
-        _scale(axes, score, [value for _, value in points], largest_label)
-
-
 def draw_typo_curve(axes: Any, name: str, points: Points, score: str, largest_label: float | None = None) -> None:
     """Draw a score over the share of mistyped words, from (share, score), and the share of the largest label."""
     axes.plot([rate for rate, _ in points], [value for _, value in points], marker="o", label=name)
@@ -83,13 +67,8 @@ def draw_coverage(axes: Any, found: Rejection) -> None:
 def _scale(axes: Any, score: str, values: Sequence[float], largest_label: float | None = None) -> None:
     """Draw what always answering the largest label is worth, if that is known; start the axis where the data do, and say so."""
     if largest_label is not None:
-        axes.axhline(
-            largest_label,
-            color="0.5",
-            linestyle="--",
-            linewidth=1,
-            label=f"always the largest label: {largest_label:.0%}",
-        )
+        name = f"always the largest label: {largest_label:.0%}"
+        axes.axhline(largest_label, color="0.5", linestyle="--", linewidth=1, label=name)
     start = axis_start([*values, *([] if largest_label is None else [largest_label])])
     axes.set(ylabel=axis_name(score, start), ylim=(start, 1.0 + 0.05 * (1.0 - start)))
     _show_percent(axes.yaxis)
@@ -104,7 +83,7 @@ def _show_percent(axis: Any) -> None:
 
 
 @contextlib.contextmanager
-def png(path: str | os.PathLike[str], title: str, panels: int = 1) -> Iterator[list[Any]]:
+def png(path: str | os.PathLike[str], title: str, panels: int) -> Iterator[list[Any]]:
     """Yield axes to draw on, side by side; write the picture afterwards.
 
     Raises:
@@ -121,10 +100,7 @@ def png(path: str | os.PathLike[str], title: str, panels: int = 1) -> Iterator[l
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     for part in axes:
         part.grid(alpha=0.3)
-    if panels == 1:
-        axes[0].set(title=title)
-    else:
-        figure.suptitle(title)
+    figure.suptitle(title)
     yield axes
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=150, metadata={"Software": None})

@@ -1,10 +1,14 @@
 """What users pass as a teacher: encoders of sentences, or a classifier. They are asked about texts, and what they return is checked."""
 
+import contextlib
 import functools
 import hashlib
 import importlib
 import importlib.util
+import io
 import os
+import shutil
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +17,8 @@ import numpy as np
 
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, install, reason
-from retvec_lite.foreign import read_whole
+from retvec_lite.files import atomic_write
+from retvec_lite.foreign import LARGEST, read_whole
 from retvec_lite.runtime.hub import fetch, is_on_hub
 from retvec_lite.terminal import Progress, silent
 
@@ -91,8 +96,9 @@ class _Onnx:
         except ModuleNotFoundError as error:
             raise RetvecLiteError(f"A teacher in a folder needs {error.name}. Run {install('.[teacher]')}.") from error
         is_remote = isinstance(given, str) and is_on_hub(given)
-        folder = fetch(str(given), _FILES).parent if is_remote else Path(given)
-        self.name = str(given) if is_remote else folder.resolve().name
+        folder, self.name = (
+            (fetch(str(given), _FILES).parent, str(given)) if is_remote else (Path(given), Path(given).resolve().name)
+        )
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         file, *models = (folder / name for name in _FILES)
@@ -143,13 +149,20 @@ def sign_of(name: str, given: Any, texts: Sequence[str]) -> str:
     return f"{name} {hashlib.sha256(said.tobytes() + known.encode()).hexdigest()[:16]}"
 
 
-def ask(name: str, encode: Encode, texts: Sequence[str], progress: Progress) -> Floats:
-    """Return what is said of each text, float32 `[texts, width]`.
+def ask(
+    name: str,
+    encode: Encode,
+    texts: Sequence[str],
+    progress: Progress,
+    keep: Callable[[Sequence[str], Floats], object] = lambda *_: None,
+    first: Sequence[Floats] = (),
+) -> Floats:
+    """Return what was said of the `first` texts, and what is said of each of the others, float32 `[texts, width]`; `keep` gets it part by part.
 
     Raises:
         RetvecLiteError: for one that fails, or returns anything but finite numbers, as many for each text.
     """
-    found: list[Floats] = []
+    found = [*first]
     for start in range(0, len(texts), _AT_ONCE):
         some = texts[start : start + _AT_ONCE]
         try:
@@ -163,5 +176,46 @@ def ask(name: str, encode: Encode, texts: Sequence[str], progress: Progress) -> 
         if not np.isfinite(part).all():
             raise RetvecLiteError(f"The teacher {name} returned numbers that are not finite.")
         found.append(part)
+        keep(some, part)
         progress(f"encoding texts by {name}", start + len(some), len(texts))
     return np.concatenate(found)
+
+
+def ask_once(name: str, encode: Encode, texts: Sequence[str], progress: Progress, folder: Path | None) -> Floats:
+    """Return what `ask` does. A folder keeps it, so that nobody is asked about a text again, but for four texts: whether it is the same one."""
+    if folder is None:
+        return ask(name, encode, texts, progress)
+    keys, files = [_key(name, text) for text in texts], [*folder.glob("*.npy")]
+    known = {key: said for file in files for key, said in _read(file)}
+    rows = sorted(range(len(texts)), key=lambda row: keys[row] not in known)[:4]
+    first = dict(zip([keys[row] for row in rows], ask(name, encode, [texts[row] for row in rows], silent), strict=True))
+    before, now = ([table[key] for key in first if key in known] for table in (known, first))
+    is_same = np.shape(before) == np.shape(now) and np.allclose(before, now, atol=1e-3)
+    if not is_same or sum(file.stat().st_size for file in files) > LARGEST:
+        shutil.rmtree(folder)
+        known = {}
+    known |= first
+    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+    keep = functools.partial(_keep, folder, name)
+    found = ask(name, encode, [*missing.values()], progress, keep, [np.stack([*first.values()])])
+    known.update(zip(missing, found[len(first) :], strict=True))
+    return np.stack([known[key] for key in keys])
+
+
+def _key(name: str, text: str) -> str:
+    return hashlib.sha256(f"{name}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _read(file: Path) -> list[tuple[str, Floats]]:
+    """Return what `_keep` wrote: the key of each text, and what was said of it; nothing of a damaged file."""
+    with contextlib.suppress(Exception):
+        rows = np.lib.format.read_array(io.BytesIO(read_whole(file)), allow_pickle=False)  # type: ignore[no-untyped-call]
+        return [(str(key), said) for key, said in zip(rows["key"], rows["said"], strict=True)]
+    return []
+
+
+def _keep(folder: Path, name: str, texts: Sequence[str], said: Floats) -> None:
+    """Write what was said of texts as a file of a name that nobody can know before."""
+    row, content = np.dtype([("key", "U32"), ("said", np.float32, said.shape[1:])]), io.BytesIO()
+    np.save(content, np.array([(_key(name, text), each) for text, each in zip(texts, said, strict=True)], row))
+    atomic_write(folder / f"{uuid.uuid4().hex}.npy", content.getbuffer())

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from retvec_lite.data.copies import different
@@ -53,6 +54,7 @@ class Request:
         languages: the same of other languages that the classifier shall know.
         unlabelled: texts without a label, none of which is a copy of another or of a labelled one.
         teacher: what labels them, by name, see `read_teacher`; empty for the classifier itself.
+        answers: the folder that keeps what it says; None for none.
     """
 
     options: TrainOptions
@@ -66,8 +68,9 @@ class Request:
     languages: Sequence[MeaningFile]
     unlabelled: Sequence[str]
     teacher: Mapping[str, Any]
+    answers: Path | None = None
 
-    @property
+    @functools.cached_property
     def record(self) -> dict[str, Any]:
         """The options, JSON-ready; hashes stand for data, files and objects. With the training texts and the release, they decide the classifier."""
         asked, held_out, weights = self.options, self.validation, self.class_weights
@@ -93,9 +96,8 @@ class Request:
     @property
     def none_label(self) -> str | None:
         """The label of texts that belong to no other one: the unknown label, or that of texts which an encoder finds unlike all labelled ones."""
-        if self.options.unknown_label is None and any(map(encode_of, self.teacher.values())):
-            return None if NONE_LABEL in self.training.classes else NONE_LABEL
-        return self.options.unknown_label
+        unknown, taught = self.options.unknown_label, any(map(encode_of, self.teacher.values()))
+        return NONE_LABEL if unknown is None and taught and NONE_LABEL not in self.training.classes else unknown
 
 
 def are_few(texts: int, multi_label: bool = False) -> bool:

@@ -5,15 +5,17 @@ regression is fitted to the texts that a fold learns from, so that no answer to 
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from retvec_lite.contract import Floats, Ints
+from retvec_lite.data.labels import label_of
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress
 from retvec_lite.training.described import Origin
-from retvec_lite.training.encoders import Encode, ask, encode_of
+from retvec_lite.training.encoders import Encode, ask_once, encode_of
 from retvec_lite.training.examples import Rows, TrainingData
 
 _STRENGTH: Final = 10.0
@@ -23,8 +25,6 @@ _STRANGE: Final = 0.07
 """Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on eight
 inboxes (docs/teacher.md), some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
 _TINY: Final = 1e-9
-
-
 _MOST_STRANGE: Final = 0.2
 """Share of the texts without labels that belong to none, most: labelled texts may have been written by one person, and be like each other alone."""
 
@@ -36,18 +36,21 @@ class Encoders:
         encoders: by name.
         data: the texts.
         progress: told of "encoding texts by NAME".
+        kept: see `ask_once`.
 
     Raises:
         RetvecLiteError: for an encoder that fails, or returns anything but finite vectors of one length.
     """
 
-    def __init__(self, encoders: Mapping[str, Encode], data: TrainingData, progress: Progress) -> None:
+    def __init__(
+        self, encoders: Mapping[str, Encode], data: TrainingData, progress: Progress, kept: Path | None
+    ) -> None:
         # Texts of related words are no sentences.
         self._none, self._origins = data.none, data.origins
         rows = np.flatnonzero(data.origins != Origin.RELATED)
         texts = [data.clean[row] for row in rows.tolist()]
         parts = [
-            _unit(ask(name, encode, texts, progress), data.count(Origin.UNLABELLED))
+            _unit(ask_once(name, encode, texts, progress, kept), data.count(Origin.UNLABELLED))
             for name, encode in encoders.items()
         ]
         self._vectors = np.zeros((len(data.clean), sum(part.shape[1] for part in parts)), np.float32)
@@ -89,24 +92,18 @@ class Encoders:
 class Answers:
     """What a classifier says of the texts of a training: it has learned elsewhere.
 
-    Args:
-        name: of the classifier.
-        classifier: has `predict_proba` and `classes_`, as those of scikit-learn.
-        data: the texts.
-        progress: told of "encoding texts by NAME".
-
-    Raises:
-        RetvecLiteError: for a classifier that fails, or does not know the labels.
+    The `classifier` has `predict_proba` and `classes_`, as those of scikit-learn. Other arguments and errors are as of `Encoders`; it must
+    know the labels.
     """
 
-    def __init__(self, name: str, classifier: Any, data: TrainingData, progress: Progress) -> None:
-        known = [str(label) for label in classifier.classes_]
+    def __init__(self, name: str, classifier: Any, data: TrainingData, progress: Progress, kept: Path | None) -> None:
+        known = [label_of(label) for label in classifier.classes_]
         if lacking := [label for label in data.labels if label not in known]:
             raise RetvecLiteError(
-                f"The teacher {name} does not know the label {lacking[0]!r}: it knows {', '.join(known[:5])}. Pass one that was fitted to "
+                f"The teacher {name} does not know the label {lacking[0]!r}: it knows {', '.join(map(str, known[:5]))}. Pass one that was fitted to "
                 "the same labels, or an encoder."
             )
-        table = ask(name, classifier.predict_proba, data.clean[data.labelled :], progress)
+        table = ask_once(name, classifier.predict_proba, data.clean[data.labelled :], progress, kept)
         if table.shape[1] != len(known):
             raise RetvecLiteError(
                 f"The teacher {name} has {len(known)} classes_, but answers {table.shape[1]} numbers."
@@ -123,12 +120,12 @@ class Answers:
 Teacher = Encoders | Answers
 
 
-def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progress) -> Teacher:
-    """Return the teacher of a training of what `read_teacher` found, which is not nothing."""
+def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progress, folder: Path | None) -> Teacher:
+    """Return the teacher of a training of what `read_teacher` found, which is not nothing; see `ask_once` for the `folder`."""
     encoders = {name: encode for name, each in given.items() if (encode := encode_of(each))}
     if encoders:
-        return Encoders(encoders, data, progress)
-    return Answers(*next(iter(given.items())), data, progress)
+        return Encoders(encoders, data, progress, folder)
+    return Answers(*next(iter(given.items())), data, progress, folder)
 
 
 def _unit(vectors: Floats, unlabelled: int) -> Floats:

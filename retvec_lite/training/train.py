@@ -247,7 +247,7 @@ def make_plan(
     if pieces and usual_kind(data.clean)[1] == pieces.longest:
         plan = dataclasses.replace(plan, pieces=pieces, meaning_facts={"pieces": pieces.language})
     if request.teacher:
-        plan = dataclasses.replace(plan, teacher=make_teacher(request.teacher, data, progress))
+        plan = dataclasses.replace(plan, teacher=make_teacher(request.teacher, data, progress, request.answers))
     shapes = budget.shapes(plan.head, plan.meaning.config if plan.meaning else None, plan.buckets)
     sizes = estimate_bytes(shapes, data.config, data.labels, budget.decision)
     progress(describe_sizes(sizes), 0, 0)

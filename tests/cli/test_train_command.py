@@ -69,30 +69,6 @@ def test_from_a_table_to_three_files(table: Path, tmp_path: Path, capsys: pytest
     assert {name: (out / name).read_bytes() for name in FILES} == before, "same seed, same machine: same bytes"
 
 
-def test_the_learning_curve_is_drawn_beside_the_classifier(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, plot = tmp_path / "out", tmp_path / "learning.png"
-    arguments = (table, "--out", out, *QUICK, "--plot", plot)
-    assert command(*arguments) == 0, capsys.readouterr().err
-    picture = plot.read_bytes()
-    assert picture.startswith(b"\x89PNG") and "Next: " in capsys.readouterr().out
-    shutil.rmtree(out)
-    assert command(*arguments) == cli.USAGE_ERROR
-    assert "learning.png" in capsys.readouterr().err and not out.exists(), "refused before the training"
-    assert command(*arguments, "--force") == 0
-    assert plot.read_bytes() == picture and out.exists()
-
-
-def test_a_curve_of_no_ngrams_is_refused_before_the_training(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = sorted(tmp_path.iterdir())
-    code = command(table, "--out", tmp_path / "out", "--ngram-kb", 0, "--plot", tmp_path / "learning.png")
-    assert code == cli.USAGE_ERROR and "learning curve of n-grams" in capsys.readouterr().err
-    assert sorted(tmp_path.iterdir()) == before
-
-
 def test_options_reach_the_training(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     options = ("--head", "linear", "--ngram-kb", 2, "--validation", "0.25")
@@ -197,14 +173,9 @@ def test_bad_arguments_are_told_in_one_sentence(
 
 
 def test_what_argparse_refuses(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (
-        ["--head", "gru"],
-        ["--plot", "curve.pdf"],
-        [],
-    ):
-        out = ["--out", "x"] if arguments else []
+    for arguments in (["--head", "gru", "--out", "x"], []):
         with pytest.raises(SystemExit) as caught:
-            command(table, *out, *arguments)
+            command(table, *arguments)
         assert caught.value.code == 2 and "Traceback" not in capsys.readouterr().err
 
 

@@ -8,19 +8,9 @@ import pytest
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.outcome import Outcome, ReliabilityBin
-from retvec_lite.data.plots import draw_reliability, draw_typo_curve, plot_learning_curve
+from retvec_lite.data.plots import draw_reliability, draw_typo_curve
 from retvec_lite.data.scores import evaluate, score
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
-
-
-def test_a_learning_curve_is_a_reproducible_png(tmp_path: Path) -> None:
-    points = [(8, 0.5), (16, 0.75), (32, 1.0)]
-    plot_learning_curve(points, tmp_path / "a.png", "title")
-    plot_learning_curve([list(point) for point in points], tmp_path / "b.png", "title")
-    plot_learning_curve(points[:2], tmp_path / "c.png", "title")
-    one, again, other = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
-    assert one.startswith(b"\x89PNG\r\n\x1a\n") and one == again != other
 
 
 @pytest.mark.parametrize(("values", "largest", "start"), [((0.94, 0.97), 0.86, 0.8), ((0.61, 0.75), 0.01, 0.0)])
@@ -54,12 +44,6 @@ def test_the_share_of_the_largest_label_is_that_of_the_texts() -> None:
         Outcome(["x"] * 4, np.array([0, 0, 1, 0]), np.eye(3, dtype=np.float32)[[0, 1, 1, 2]], ["a", "b", "c"])
     )
     assert found.largest_label == 0.75
-
-
-def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetvecLiteError, match=r"\.png"):
-        plot_learning_curve([(8, 0.5)], tmp_path / "a.svg")
-    assert not list(tmp_path.iterdir())
 
 
 def test_an_evaluation_has_three_panels_and_two_without_typos(tmp_path: Path) -> None:

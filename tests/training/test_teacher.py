@@ -1,5 +1,8 @@
 """Texts without labels: a teacher labels them, the classifier learns from both, and what a fold is tested on stays unseen."""
 
+import functools
+import multiprocessing
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import LARGEST
 from retvec_lite.report_page.page import training_page
+from retvec_lite.training import encoders
 from retvec_lite.training.encoders import read_teacher
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
@@ -195,6 +199,74 @@ def test_what_cannot_be_taught_is_told(options: dict[str, Any], message: str) ->
     with pytest.raises(RetvecLiteError) as told:
         train(**options)
     assert message in str(told.value)
+
+
+@pytest.mark.parametrize("kinds", [(1, 2), (1.0, 2.0), (True, False), np.array([1.0, 2.0]), np.array([True, False])])
+def test_labels_of_a_classifier_may_be_numbers(kinds: Any) -> None:
+    labels = [dict(zip(("alarm", "music"), kinds, strict=True))[label] for label in LABELS]
+    teacher = Wrong()
+    teacher.classes_ = kinds[::-1]  # so that it is always right
+    classifier = rl.train(TEXTS, labels, unlabelled=inbox(), teacher=teacher, meaning="none", embedding="raw")
+    assert (
+        len({found.label for (found,) in classifier.predict(["snooze the clock", "wake alarm"], 1, reject=False)}) == 1
+    )
+
+
+class Counting(Knowing):
+    """An encoder that writes down what it is asked, and does something else in the second of its large parts."""
+
+    def __init__(self, log: Path, then: Any = None) -> None:
+        self.log, self.then = log, then
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        said = self.log.read_text() if self.log.exists() else ""
+        if self.then and len(said.splitlines()) > 60:
+            self.then()
+        self.log.write_text(said + "".join(f"{text}\n" for text in texts))
+        return super().encode(texts)
+
+
+@pytest.mark.parametrize("way", ["killed", "failed", "trained"])
+def test_no_text_is_encoded_twice(tmp_path: Path, way: str) -> None:
+    log, options = tmp_path / "log", dict[str, Any](out=tmp_path / "trained", force=True)
+    if way == "killed":
+        options |= {"unlabelled": inbox(100), "teacher": Counting(log, functools.partial(os._exit, 9))}
+        process = multiprocessing.get_context("spawn").Process(target=train, kwargs=options)
+        process.start()
+        process.join()
+        assert process.exitcode == 9
+    elif way == "failed":
+        with pytest.raises(RetvecLiteError, match="Counting failed \\(division by zero\\)"):
+            train(unlabelled=inbox(100), teacher=Counting(log, lambda: 1 / 0), **options)
+    else:
+        train(unlabelled=inbox(100)[:50], teacher=Counting(log), **options)
+    asked = set(log.read_text().splitlines())
+    options |= {"unlabelled": inbox(100), "teacher": Counting(tmp_path / "again")}
+    classifier = train(**options)
+    again = (tmp_path / "again").read_text().splitlines()
+    assert len(asked) >= 64 and len(asked.intersection(again)) <= 16 + 4, "whether it is the same one"
+    assert {*TEXTS, *inbox(100)} == asked.union(again)
+    assert classifier.model.to_bytes() == train(**options | {"out": None}).model.to_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no array", None])
+def test_what_is_kept_of_another_encoder_or_damaged_is_not_used(tmp_path: Path, content: bytes | None) -> None:
+    options = {"unlabelled": inbox(), "out": tmp_path / "trained", "force": True}
+    train(teacher=Embeds([1.0, 2.0], [3.0, 5.0]), **options)
+    (file,) = (tmp_path / "trained" / ".retvec-lite" / "answers").iterdir()
+    file.write_bytes(content) if content is not None else None
+    told = train(teacher=Embeds([2.0, 1.0, 0.0], [0.0, 1.0, 7.0]), **options).model.to_bytes()
+    assert told == train(unlabelled=inbox(), teacher=Embeds([2.0, 1.0, 0.0], [0.0, 1.0, 7.0])).model.to_bytes()
+
+
+def test_little_is_kept_and_nothing_without_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    train(unlabelled=inbox(), teacher=Knowing(), out=tmp_path / "trained", keep="nothing")
+    assert not (tmp_path / "trained" / ".retvec-lite").exists()
+    monkeypatch.setattr(encoders, "LARGEST", 5_000)
+    for word in ("this", "is", "new"):
+        train(unlabelled=[text + word for text in inbox()], teacher=Knowing(), out=tmp_path / "trained", force=True)
+    files = (tmp_path / "trained" / ".retvec-lite" / "answers").iterdir()
+    assert 0 < sum(file.stat().st_size for file in files) < 10_000, "of one inbox: 16 texts and 40, a row has 136 bytes"
 
 
 def test_another_teacher_or_inbox_trains_again_and_the_same_does_not(tmp_path: Path) -> None:
