@@ -1,1 +1,1 @@
-"""Labelled texts, typos, and scores. NumPy only."""
+"""Labelled texts, typos, and scores. `suspects.py` needs scikit-learn, and `plots.py` Matplotlib; all else NumPy alone."""

@@ -183,7 +183,7 @@ def _of(found: Sequence[object]) -> str:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Texts, and what parts of the classifier that had not learned from them answered.
+    """Texts, and the answers of fits that had not seen them.
 
     Attributes:
         dataset: the texts as they were given, with their labels. Cross-validated, these are all training texts, in their order.

@@ -47,7 +47,7 @@ class TrainOptions(Reading):
         max_kb: most kilobytes (1,000 bytes) of a file with integer weights, in every format, which head and n-grams are chosen to fit,
             from 100 to 100,000.
         epochs: most passes over the data (default: chosen by the size of the data).
-        typo_rate: mean share of mistyped words in mistyped texts (default: 0.4; 0: no text is mistyped or disguised).
+        typo_rate: mean share of mistyped words in mistyped texts (default: 0.4, but few texts stay as they are; 0: no text is changed).
         class_weights: how much the texts of each label count: sqrt (by the root of the inverse frequency), balanced (by the inverse:
             every label counts the same), none, or weights by label, of which only the ratios matter: a mapping or a
             .json file (default: sqrt; none with several labels a text).

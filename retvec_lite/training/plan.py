@@ -42,7 +42,7 @@ class FitSettings:
         learning_rate: peak of the head's cosine schedule.
         typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
         copies: differently written copies of the texts that the epochs take turns with; 0: a linear part reads the texts alone.
-        linear_copies: how many of them the linear part learns from, see `LinearPart.choose`.
+        linear_copies: how many of them the linear part learns from, see `LinearPart.read`.
         refit: the linear part finally learns from the texts that were set aside as well, see `LinearPart`.
         dropout: rate on the head's input and on the pooled text.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).

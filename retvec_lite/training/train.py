@@ -2,11 +2,11 @@
 
 What becomes of a text on the way, and where:
 
-    str, learned from or held out              divide, here
-    copies: mistyped, disguised, translated    examples.py, with data/typos.py, data/disguises.py, languages.py
-    normal form (NFC, cut to max_chars), runs  reading.py, by the C engine
-    words as ids, counts of n-grams            reading.py, linear_features.py
-    what its words mean together               meaning_part.py, meaning_table.py
+    a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py and data/lines.py
+    str, learned from or held out              divide, here; described.py adds what labels are called and mean
+    copies: mistyped, disguised, translated    examples.py, with data/typos.py, data/disguises.py, languages.py; none of few texts
+    normal form, words as ids, n-grams         reading.py, by the C engine; linear_features.py
+    what its words mean together               meaning_part.py, meaning_table.py, as large as budget.py allows
     word vectors, a sentence vector            network.py, sentences.py
     logits of each part                        linear_part.py (solved by linear_model.py), network_part.py
     logits of the classifier                   stacking.py
