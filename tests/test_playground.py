@@ -326,5 +326,5 @@ def test_what_ships_is_small_enough_for_a_repository() -> None:
 
     sizes = {entry.name: len(entry.read_bytes()) for entry in (resources.files("retvec_lite") / "web").iterdir()}
     assert sorted(sizes) == ["app.css", "app.js", "engine.wasm", "index.html"]
-    assert sizes["engine.wasm"] <= 99_000
+    assert sizes["engine.wasm"] <= 100_000
     assert sum(len(gzip.compress(page_files()[name])) for name in ("index.html", "app.js", "app.css")) <= 30_000

@@ -150,11 +150,6 @@ def _reshape(op: Callable[..., Any], arguments: Arguments) -> Any:
     return op(x=plain["x"], shape=np.array([len(plain["x"]), *np.atleast_1d(plain["shape"])]))
 
 
-def _transpose(op: Callable[..., Any], arguments: Arguments) -> Any:
-    plain = _plain(arguments)
-    return op(x=plain["x"], perm=[0, *_behind(plain["perm"], plain["x"].ndim - 1)])
-
-
 def _concat(op: Callable[..., Any], arguments: Arguments) -> Any:
     count = _count(arguments)
     given = arguments["values"] if isinstance(arguments["values"], list) else [arguments["values"]]
@@ -179,7 +174,6 @@ _OF_X: Final[Mapping[str, Way]] = {
     "reduce_max": _along("axes", None),
     "slice_by_index": _slice,
     "reshape": _reshape,
-    "transpose": _transpose,
 }
 """MIL name -> how it is computed for many texts where only `x` differs between them."""
 

@@ -193,10 +193,6 @@ def _reshape(*, x: Array, shape: Array) -> Array:
     return x.reshape([int(size) for size in np.atleast_1d(shape)])
 
 
-def _transpose(*, x: Array, perm: Array) -> Array:
-    return np.transpose(x, [_axis(axis, x.ndim) for axis in perm])
-
-
 def _concat(*, values: Any, axis: Any, interleave: Any = False) -> Array:
     _require_default(interleave=interleave)
     arrays = values if isinstance(values, list) else [values]
@@ -283,7 +279,6 @@ OPS: Final[Mapping[str, Op]] = {
     "gather": _gather,
     "slice_by_index": _slice_by_index,
     "reshape": _reshape,
-    "transpose": _transpose,
     "concat": _concat,
     "linear": _linear,
     "matmul": _matmul,

@@ -119,7 +119,6 @@ C.add("slice_by_index", {"x": F}, lambda mb, v: mb.slice_by_index(x=v["x"], begi
 # Shapes.
 C.add("concat", {"x": F, "y": G}, lambda mb, v: mb.concat(values=[v["x"], v["y"]], axis=-1), np.dstack([F, G]))
 C.add("reshape", {"x": F}, lambda mb, v: mb.reshape(x=v["x"], shape=[4, -1]), np.array(F.flat).reshape(4, 6))
-C.add("transpose", {"x": F}, lambda mb, v: mb.transpose(x=v["x"], perm=[2, 0, -2]), np.einsum("abc->cab", F))
 
 # Weights.
 WIDE = np.einsum("abi,oi->abo", W, WEIGHT.astype(np.float64)) + BIAS

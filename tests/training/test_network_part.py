@@ -22,8 +22,8 @@ from retvec_lite.training.label_scheme import ONE_LABEL
 EMBEDDING = random_embedding(dimension=64)
 
 
-def accuracy(data: TrainingData, result: Fitted, rate: float = 0.0) -> float:
-    return float((result.held_out[rate].argmax(axis=1) == data.held_out.truth).mean())
+def accuracy(data: TrainingData, result: Fitted) -> float:
+    return float((result.held_out[Way.CLEAN].argmax(axis=1) == data.held_out.truth).mean())
 
 
 def same(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
