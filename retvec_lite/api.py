@@ -45,8 +45,8 @@ _ROOM_A_CHARACTER: Final = 2
 def train(arguments: TrainArguments) -> TrainedClassifier:
     """Train a classifier on labelled texts, on names and descriptions of labels, or on both.
 
-    Up to 3,000 texts are fitted as they are. More of them, and those of a network that is asked for, are mistyped on purpose, until accuracy on
-    validation texts, clean and mistyped, stops improving.
+    Copies of the texts are mistyped on purpose: from 1,000 texts on, or for a network that is asked for. With more than 3,000, a network is trained
+    until accuracy on validation texts, clean and mistyped, stops improving.
 
     Raises:
         RetvecLiteError: for data that cannot be trained on, or an option out of range.

@@ -115,9 +115,10 @@ def fit_linear(
     `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does. The `penalty` is
     that of wrong answers, where a text has one label.
     """
+    shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
+    meaning_length = max(float(shares.sum()) / classes / 2, 1.0) ** _MEANING_POWER
     scaled, squares = _weighted(features.counts.matrix())
     roots = np.sqrt(squares)
-    meaning_length = max(len(targets) / classes / 2, 1.0) ** _MEANING_POWER
     read = [scaled]
     if pieces is not None:
         said = _Centred.of(scaled @ (pieces / roots[:, None]), meaning_length)
@@ -129,7 +130,6 @@ def fit_linear(
         read.append(meaning_length * features.meaning)
     scaled = sparse.hstack(read, "csr") if len(read) > 1 else scaled
     weights = np.ones(classes, np.float32) if weights is None else weights
-    shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
     if targets.ndim == 2:
         kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
     else:

@@ -27,8 +27,9 @@ _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
 """Steps at least of what learns slowly, see `recommended`."""
-_FEWEST_COPIES: Final = 2_000
-"""Copies of few texts that the linear part learns from together: more of each where there are few, but no more than are made."""
+_TEXTS_A_COPY: Final = 1_000
+"""Texts from which a linear part alone learns from a mistyped copy of each, from twice as many two: those of fewer texts blur what tells these
+apart. Chosen on validation texts of ten sets (docs/benchmarks.md)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,8 +88,7 @@ def needs_no_network(texts: Dataset, request: Request) -> bool:
 def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
     """Return the recommended settings for some training texts, but for what was asked for.
 
-    Where every second copy is a translation, twice the epochs show as many of the others. Otherwise a linear part reads few texts as they
-    are: differently written copies of so few blur what tells them apart (docs/benchmarks.md).
+    Where every second copy is a translation, twice the epochs show as many of the others.
     """
     chosen = {name: getattr(request.options, name) for name in ("epochs", "typo_rate", "seed")}
     chosen["class_weights"] = request.class_weights
@@ -98,8 +98,10 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
     )
     if request.languages:
         return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
-    reads_copies = not is_linear or request.options.typo_rate is not None
-    return found if reads_copies else dataclasses.replace(found, copies=0, linear_copies=0)
+    if not is_linear or request.options.typo_rate is not None:
+        return found
+    copies = min(found.linear_copies, len(texts) // _TEXTS_A_COPY)
+    return dataclasses.replace(found, copies=copies, linear_copies=copies)
 
 
 def recommended(
@@ -129,9 +131,6 @@ def recommended(
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
     else:
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
-    if few:
-        copies = min(FitSettings.copies, _FEWEST_COPIES // texts)
-        defaults |= {"linear_copies": max(FitSettings.linear_copies, copies)}
     if multi_label:
         defaults |= {"class_weights": "none"}
     found = FitSettings(**{**defaults, **chosen})

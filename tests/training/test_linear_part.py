@@ -161,15 +161,16 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     plain = linear_part.fit_linear
 
     def fit_linear(features, targets, classes, **options):  # type: ignore[no-untyped-def]
-        seen.append((features, targets))
+        seen.append((features, targets, options["text_weights"]))
         return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     found = linear_of(data, 500, progress=lambda *progress: told.append(progress))
     found.learn()
     copies = 1 + QUICK.linear_copies
-    features, targets = max(seen, key=lambda fit: len(fit[1]))
+    features, targets, weights = max(seen, key=lambda fit: len(fit[1]))
     assert len(targets) == len(features.counts) == copies * texts > 32
+    assert weights.sum() == pytest.approx(texts), "a text counts once, however many copies of it there are"
     if with_held_out:
         held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
         found_there = features.counts[copies * 32 :][:20].matrix()

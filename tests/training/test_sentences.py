@@ -22,7 +22,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import network_part, request, sentences
+from retvec_lite.training import network_part, plan, request, sentences
 from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.plan import FitSettings, Plan
@@ -249,6 +249,14 @@ def test_many_texts_train_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_texts_with_several_labels_train_their_own() -> None:
     several = Dataset(DATA.texts, ("food|late", *DATA.labels[1:-1], "late"), multi_label=True)
     assert planned(several).sentences is None
+
+
+def test_more_texts_are_read_with_mistyped_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for texts in (2 * len(DATA), len(DATA), len(DATA) // 2, 1):
+        monkeypatch.setattr(plan, "_TEXTS_A_COPY", texts)
+        found.append(planned().settings.linear_copies)
+    assert found == [0, 1, 2, FitSettings.linear_copies]
 
 
 def test_a_network_of_ones_own_reads_as_many_copies_as_ever() -> None:
