@@ -38,7 +38,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "tflite": "retvec_lite.converters.tflite.format.TFLite",
     "coreml": "retvec_lite.converters.coreml.format.CoreML",
     "engine": "retvec_lite.converters.engine.EngineFormat",
-    "onnx": "retvec_lite.converters.onnx.format.ONNX",
+    "onnx": "retvec_lite.converters.onnx.ONNX",
 }
 """What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
 

@@ -143,7 +143,7 @@ def check(
     if output is None:
         return found
     if os.fspath(output).lower().endswith(".html"):
-        from retvec_lite.report_page.page import check_page
+        from retvec_lite.report_page import check_page
 
         refuse_existing(output, force)
         atomic_write(output, check_page(found))
@@ -178,7 +178,7 @@ def write_report(classifier: TrainedClassifier, path: str | os.PathLike[str], *,
         raise RetvecLiteError(
             "A loaded classifier has no texts to report on: train it again with --out (in Python: out), which writes report.html."
         )
-    from retvec_lite.report_page.page import training_page
+    from retvec_lite.report_page import training_page
 
     refuse_existing(path, force)
     atomic_write(path, training_page(classifier.model, classifier.held_out))

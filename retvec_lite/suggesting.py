@@ -207,7 +207,7 @@ def _write(
     found: Sequence[Suggestion], classifier: Classifier | None, output: str | os.PathLike[str], force: bool
 ) -> None:
     if os.fspath(output).lower().endswith(".html"):
-        from retvec_lite.report_page.labelling import labelling_page
+        from retvec_lite.report_page import labelling_page
 
         refuse_existing(output, force)
         labels = () if classifier is None else classifier.labels

@@ -3,6 +3,7 @@
 Importing this module is cheap: the exporter is loaded by `export`, TensorFlow by none that predicts.
 """
 
+import dataclasses
 import functools
 import math
 import os
@@ -15,14 +16,13 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
-from retvec_lite.data.outcome import Rate, lean
+from retvec_lite.data.rejection import Rate, check_asked, facts_at, lean, read_threshold, without_answer
 from retvec_lite.data.suspects import HeldOut
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.learning import TEXTS_NAME, Lesson, joined, newer_texts, options_of, read_kept, texts_bytes
 from retvec_lite.model.reference_network import Reference
-from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
@@ -56,11 +56,6 @@ class TrainedClassifier(Classifier):
         validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
         held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
         lesson: what `learn` taught it, right after that; otherwise None.
-
-    Example:
-        >>> import retvec_lite as rl
-        >>> isinstance(rl.load("classifier"), rl.TrainedClassifier)
-        True
     """
 
     def __init__(
@@ -157,7 +152,7 @@ class TrainedClassifier(Classifier):
         report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
         contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
-            from retvec_lite.report_page.page import training_page
+            from retvec_lite.report_page import training_page
 
             contents.append(training_page(self.model, self.held_out))
         files = [
@@ -226,7 +221,8 @@ class TrainedClassifier(Classifier):
             raise RetvecLiteError("labels and unknown_label are for texts to choose by: pass those as data.")
         if unknown_label in model.labels and unknown_label != model.decision.unknown_label:
             blind = not has_data and threshold is None
-            whole = self._like(with_unknown_label(model, str(unknown_label), blind), self._kept)
+            decision, facts = without_answer(model.decision, model.training, str(unknown_label), blind)
+            whole = self._like(dataclasses.replace(model, decision=decision, training=facts), self._kept)
         if has_data:
             evaluation = evaluate(
                 whole, data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
@@ -239,7 +235,9 @@ class TrainedClassifier(Classifier):
             if keep is not None and not has_data:
                 answers = self.training.get("right_answers", math.inf)
                 threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
-        return self._like(with_threshold(whole.model, float(threshold), None if has_data else keep), self._kept)
+        decision = dataclasses.replace(whole.decision, threshold=float(threshold))
+        facts = facts_at(whole.training, None if has_data else keep)
+        return self._like(dataclasses.replace(whole.model, decision=decision, training=facts), self._kept)
 
     @checked
     def export(

@@ -17,14 +17,11 @@ import numpy as np
 
 from retvec_lite.converters.evaluator.many import Texts, compute, has_texts
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package
-from retvec_lite.converters.evaluator.values import MOST, Type, check, check_all, immediate_value, type_of
+from retvec_lite.converters.evaluator.package import MOST, NUMPY_TYPES, Array, Type, immediate_value, read_package
 from retvec_lite.errors import RetvecLiteError, reason
 
 _OPSET, _VERSION = "CoreML6", 7
 """The opset of iOS 16, and the version of the model description that belongs to it."""
-
-_INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
 
 _MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 """What comes of a description that is a valid protobuf and no valid program: an unknown enum, an op without outputs, a size that overflows."""
@@ -107,7 +104,7 @@ class Program:
                 f"release makes and verifies packages for iOS 16 ({_OPSET}, version {_VERSION}): export it again."
             )
         block = function.block_specializations[function.opset]
-        self.inputs = {item.name: type_of(item.type) for item in function.inputs}
+        self.inputs = {item.name: Type.of(item.type) for item in function.inputs}
         self.outputs = list(block.outputs)
         self.operations = [self._operation(item) for item in block.operations]
         for file in package.weights.values():
@@ -141,7 +138,7 @@ class Program:
         """
         self._check_names(inputs)
         for name, value in inputs.items():
-            check(f"The input {name!r}", self.inputs[name], value)
+            self.inputs[name].check(f"The input {name!r}", value)
         found = self.run_all({name: value[None] for name, value in inputs.items()}, wanted)
         return {name: values[0] for name, values in found.items()}
 
@@ -158,7 +155,7 @@ class Program:
         names = self.outputs if wanted is None else list(wanted)
         self._check_names(inputs)
         for name, value in inputs.items():
-            check_all(f"The input {name!r}", self.inputs[name], value)
+            self.inputs[name].check_all(f"The input {name!r}", value)
         count = max((len(value) for value in inputs.values()), default=1)
         parts = [
             self._run_part({name: value[start : start + self._together] for name, value in inputs.items()}, names)
@@ -238,7 +235,7 @@ class Program:
 
     def _operation(self, item: Any) -> Operation:
         """Parse one op and check its inputs against the op's parameters."""
-        outputs = tuple((output.name, type_of(output.type)) for output in item.outputs)
+        outputs = tuple((output.name, Type.of(output.type)) for output in item.outputs)
         attributes = {key: self._literal(value) for key, value in item.attributes.items()}
         label = attributes.pop("name", None)
         name = str(label.value) if label is not None else outputs[0][0]
@@ -268,7 +265,7 @@ class Program:
         return Operation(item.type, name, inputs, outputs)
 
     def _literal(self, value: Any) -> Literal:
-        kind = type_of(value.type)
+        kind = Type.of(value.type)
         if kind.kind == "list" and value.immediateValue.WhichOneof("value") == "list":
             items = [self._literal(item).value for item in value.immediateValue.list.values]
             if len(items) != kind.shape[0]:
@@ -304,12 +301,7 @@ class Program:
     def _check_description(self) -> None:
         """Check that the description for apps has the program's inputs and outputs."""
         description = self.package.spec.description
-        arrays = {item.name: item.type.multiArrayType for item in description.input}
-        data_type = proto().Model_pb2.FeatureTypes__pb2.ArrayFeatureType.ArrayDataType.Name
-        told = {
-            name: Type("tensor", _INPUT_TYPES.get(data_type(array.dataType), "?"), tuple(array.shape))
-            for name, array in arrays.items()
-        }
+        told = self.package.input_types
         if told != self.inputs:
             raise RetvecLiteError(f"The description names the inputs {told}, the program {self.inputs}.")
         outputs = [item.name for item in description.output]
@@ -342,7 +334,7 @@ def _compute(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, An
     if len(results) != len(operation.outputs):
         raise RetvecLiteError(f"Cannot compute {_place(operation)}: it declares {len(operation.outputs)} outputs.")
     for (name, kind), value in zip(operation.outputs, results, strict=True):
-        (check_all if is_many else check)(f"The output {name!r} of {_place(operation)}", kind, value)
+        (kind.check_all if is_many else kind.check)(f"The output {name!r} of {_place(operation)}", value)
     found = {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
     return {name: Texts(value) for name, value in found.items()} if is_many else found
 

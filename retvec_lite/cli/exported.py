@@ -1,9 +1,11 @@
-"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `compare`, `info` and `demo` show what they are worth."""
+"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `compare`, `info` and `demo` show what they are worth.
+
+`make-key` and `check-update` are for who signs them, and who downloads them.
+"""
 
 import argparse
 
-from retvec_lite.cli import MODEL, load_quietly, png_file, told_warnings
-from retvec_lite.cli.options import add_options
+from retvec_lite.cli import MODEL, add_options, load_quietly, png_file, told_warnings
 from retvec_lite.comparing import compare
 from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
@@ -11,8 +13,10 @@ from retvec_lite.evaluating import evaluate
 from retvec_lite.files import refuse_existing
 from retvec_lite.loading import load
 from retvec_lite.playground import demo
+from retvec_lite.signing import PUBLIC_SUFFIX, make_key
 from retvec_lite.terminal import counted, json_line
 from retvec_lite.trained import TrainedClassifier
+from retvec_lite.updates import check_update
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +39,7 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     add_options(parser, load, "runtime", "isolated")
 
 
-def run_evaluate(args: argparse.Namespace) -> int:
+def run_evaluate(args: argparse.Namespace) -> None:
     """Score, print, and draw."""
     options = vars(args)
     model, data, plot, force, as_json = (options.pop(name) for name in ("model", "data", "plot", "force", "json"))
@@ -52,7 +56,6 @@ def run_evaluate(args: argparse.Namespace) -> int:
         print(evaluation)
     if plot:
         evaluation.plot(plot, name=str(classifier.metadata.get("recipe", "model")), force=force)
-    return 0
 
 
 def declare_info(parser: argparse.ArgumentParser) -> None:
@@ -65,13 +68,12 @@ def declare_info(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
-def run_info(args: argparse.Namespace) -> int:
+def run_info(args: argparse.Namespace) -> None:
     """Print what the file says about itself and what its graph holds."""
     from retvec_lite.converters.info import info
 
     found = info(args.model)
     print(json_line(found.to_dict()) if args.json else found)
-    return 0
 
 
 def declare_verify(parser: argparse.ArgumentParser) -> None:
@@ -98,10 +100,9 @@ def declare_demo(parser: argparse.ArgumentParser) -> None:
     add_options(parser, demo, model={"nargs": "+"}, export={"metavar": "PAGE.html"})
 
 
-def run_demo(args: argparse.Namespace) -> int:
+def run_demo(args: argparse.Namespace) -> None:
     """Serve the playground until Ctrl-C, or write it as one HTML file."""
     demo(**vars(args))
-    return 0
 
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +141,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_export(args: argparse.Namespace) -> int:
+def run_export(args: argparse.Namespace) -> None:
     """Export, and print what came out; what could not be made is an error behind it."""
     from retvec_lite.converters.export_report import IncompleteExportError
     from retvec_lite.model.weight_files import load_trained_model
@@ -155,7 +156,6 @@ def run_export(args: argparse.Namespace) -> int:
         print(error.report)
         raise
     print(report)
-    return 0
 
 
 def declare_compare(parser: argparse.ArgumentParser) -> None:
@@ -167,7 +167,7 @@ def declare_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
-def run_compare(args: argparse.Namespace) -> int:
+def run_compare(args: argparse.Namespace) -> None:
     """Compare, print, and write the texts that are answered differently."""
     options = vars(args)
     as_json = options.pop("json")
@@ -176,4 +176,25 @@ def run_compare(args: argparse.Namespace) -> int:
     print(json_line(found.to_dict()) if as_json else found)
     if args.output and not as_json:
         print(f"\n{counted(len(found.changes), 'text')} answered differently: {args.output}")
-    return 0
+
+
+def declare_make_key(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_options(parser, make_key, path={"metavar": "FILE"})
+
+
+def run_make_key(args: argparse.Namespace) -> None:
+    """Make both keys, and say what they are for."""
+    public = make_key(**vars(args))
+    print(f"{args.path}: the private key, for `export --sign`. Keep it secret, and keep a copy.")
+    print(f"{args.path}{PUBLIC_SUFFIX}: the public key, for apps:\n{public}")
+
+
+def declare_check_update(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_options(parser, check_update)
+
+
+def run_check_update(args: argparse.Namespace) -> None:
+    """Check, and print what was checked."""
+    print(check_update(**vars(args)))

@@ -14,8 +14,9 @@ from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import SEPARATOR, unknown_rows
-from retvec_lite.data.outcome import Bools, Outcome, Rejection, ReliabilityBin, measure_rejection
+from retvec_lite.data.outcome import Bools, Outcome, ReliabilityBin
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
+from retvec_lite.data.rejection import Rejection, measure_rejection
 from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError

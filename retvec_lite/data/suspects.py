@@ -19,7 +19,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels, label_table
-from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.outcome import Outcome, auroc
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.typos import Way
 from retvec_lite.data.warnings import FEW
@@ -326,8 +326,6 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
     Texts of other labels are not, or nothing is told from anything; where there are no others, there is nothing to merge. Whether chance
     decides is the area under the ROC curve of their probabilities, over texts that have one of the two.
     """
-    from sklearn.metrics import roc_auc_score
-
     has = label_table(dataset.label_sets, labels)
     answers = np.eye(len(labels), dtype=bool)[probabilities.argmax(axis=1)]
     # Counts are exact in floats, whose product is many times as fast.
@@ -344,8 +342,8 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
         others = ~(has[:, first] | has[:, second])
         if not others.any() or known.mean() - answers[np.ix_(others, (first, second))].any(axis=1).mean() < _TOGETHER:
             continue
-        lead = pair[:, 0] - pair[:, 1]
-        area = float(roc_auc_score(has[chosen, first], lead))
+        lead, is_first = pair[:, 0] - pair[:, 1], has[chosen, first]
+        area = auroc(lead[is_first], lead[~is_first])
         if area <= _APART:
             texts = int(confused[first, second] + confused[second, first])
             found.append(Twins(labels[first], labels[second], 1.0 - area, texts))

@@ -8,7 +8,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from retvec_lite.data.copies import CopyGroup
-from retvec_lite.data.outcome import Bools, Rejection
+from retvec_lite.data.outcome import Bools
+from retvec_lite.data.rejection import Rejection
 from retvec_lite.data.scores import Confusion, Evaluation
 from retvec_lite.data.suspects import COUNTED, Check, HeldOut, Suspect
 from retvec_lite.data.typos import Way

@@ -30,7 +30,7 @@ from retvec_lite.data.sources import data_files, refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_file, require_writable
 from retvec_lite.runtime.pool import check_count
-from retvec_lite.scale.batches import BatchClassifier
+from retvec_lite.scale import BatchClassifier
 from retvec_lite.terminal import Progress, watched
 
 Fields = dict[str, Any]

@@ -44,6 +44,7 @@ from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentenc
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.described import Origin, background_texts, describe, with_related
 from retvec_lite.training.encoders import ITSELF
@@ -64,7 +65,7 @@ from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.teacher import Encoders, make_teacher
-from retvec_lite.training.thresholds import decide, plain_svm
+from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY
 
 _FOLDS: Final = 3

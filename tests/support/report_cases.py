@@ -15,7 +15,7 @@ from retvec_lite.data.scores import score
 from retvec_lite.data.suspects import Check, HeldOut, Suspect, Twins
 from retvec_lite.data.typos import Way
 from retvec_lite.decision import Decision
-from retvec_lite.report_page.page import training_page
+from retvec_lite.report_page import training_page
 from retvec_lite.trained import TrainedClassifier
 
 HOSTILE = (
