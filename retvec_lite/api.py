@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, spread, takes
 from retvec_lite.data.dataset import Reading, ReadingOptions
-from retvec_lite.data.sources import refuse_input
+from retvec_lite.data.sources import check_output
 from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import (
@@ -22,7 +22,6 @@ from retvec_lite.files import (
     refuse_existing,
     refuse_existing_folder,
     require_room,
-    require_writable,
 )
 from retvec_lite.learning import TEXTS_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
@@ -130,11 +129,7 @@ def check(
         >>> [group.labels for group in found.contradictions]
         [('alarm', 'delivery')]
     """
-    if output is not None:
-        if not os.fspath(output).lower().endswith((".csv", ".html")):
-            raise RetvecLiteError(f"What is doubtful is written as .csv or .html, not as {os.fspath(output)}.")
-        require_writable(output, force)
-        refuse_input(output, data)
+    check_output(output, force, (".csv", ".html"), "What is doubtful is", data)
     request = read_request(data, labels, TrainOptions(seed=seed, **reading))
     from retvec_lite.training.train import answer_all
 

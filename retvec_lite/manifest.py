@@ -92,11 +92,6 @@ class ModelFile:
         recipe: how its weights are stored.
         bytes: its size.
         sha256: its SHA-256 in hexadecimal; see `fingerprint` for folders.
-
-    Example:
-        >>> from retvec_lite.manifest import ModelFile
-        >>> ModelFile("a.retvec", "engine", "int8", 806_272, "0" * 64).recipe
-        'int8'
     """
 
     file: str

@@ -26,7 +26,7 @@ from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
-from retvec_lite.runtime.pool import Runs, refuse_litert
+from retvec_lite.runtime.pool import USUAL, Running, Runs
 from retvec_lite.summary import summary
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.training.request import Request, read_request
@@ -64,19 +64,15 @@ class TrainedClassifier(Classifier):
         held_out: HeldOut | None = None,
         *,
         kept: Dataset | Path | None = None,
-        num_threads: int = 1,
-        runtime: str | None = None,
-        workers: int | None = None,
-        isolated: bool = False,
-        languages: Sequence[str] | None = None,
+        running: Running = USUAL,
     ) -> None:
-        """Wrap weights, and what is kept of the texts of their training, or where; `load` describes the other options."""
+        """Wrap weights, and what is kept of the texts of their training, or where."""
         self.model, self.held_out = model, held_out
         self.validation = dict(held_out.validation) if held_out else {}
         self.lesson: Lesson | None = None
         self._kept = kept
-        self._begin(model.labels, model.encoder, model.decision, (num_threads, runtime, workers, isolated, languages))
-        refuse_litert(num_threads, runtime)
+        self._begin(model.labels, model.encoder, model.decision, running)
+        running.refuse_litert()
 
     def __getstate__(self) -> dict[str, Any]:
         # Texts stay here: other processes answer, and need none of them.
@@ -84,9 +80,7 @@ class TrainedClassifier(Classifier):
 
     def _like(self, model: TrainedModel, kept: Dataset | Path | None) -> "TrainedClassifier":
         """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
-        threads, runtime, workers, isolated, languages = self._options
-        options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
-        made = TrainedClassifier(model, self.held_out, kept=kept, num_threads=threads, **options)
+        made = TrainedClassifier(model, self.held_out, kept=kept, running=self._running)
         made.validation = self.validation
         return made
 
@@ -106,7 +100,7 @@ class TrainedClassifier(Classifier):
     def _engine(self) -> tuple[str, Callable[[], Runs]]:
         if self._file is not None:
             return super()._engine
-        if self._options[3]:
+        if self._running.isolated:
             raise RetvecLiteError("Without an engine, a trained classifier cannot be isolated: export it as .tflite.")
         make: Any = functools.partial(Reference, self.model)  # which is asked for probabilities alone
         return "numpy", make

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.converters.evaluator.many import Texts, compute, has_texts
 from retvec_lite.converters.evaluator.ops import OPS
 from retvec_lite.converters.evaluator.package import MOST, NUMPY_TYPES, Array, Type, immediate_value, read_package
 from retvec_lite.errors import RetvecLiteError, reason
@@ -37,6 +36,11 @@ class Literal:
     value: Any
     type: Type
     stored: int = 0
+
+    @property
+    def of_all(self) -> Any:
+        """The value as ops take it: an array with an axis of texts in front."""
+        return self.value[None] if isinstance(self.value, np.ndarray) else self.value
 
 
 @dataclass(frozen=True)
@@ -164,16 +168,15 @@ class Program:
         return {name: _joined([part[name] for part in parts]) for name in names}
 
     def _run_part(self, inputs: Mapping[str, Array], names: Sequence[str]) -> dict[str, Any]:
-        values: dict[str, Any] = {name: Texts(value) for name, value in inputs.items()}
+        values: dict[str, Any] = dict(inputs)
         # Infinity is a valid fp16 result; the caller judges what comes of it.
         with np.errstate(all="ignore"):
             for step in self._needed(tuple(names)):
                 arguments = {key: self._argument(items, values) for key, items in step.open.items()}
                 found = _compute(step.operation, {**step.known, **arguments})
                 (self._constants if step.is_constant else values).update(found)
-        found = {name: self._known(name, values) for name in names}
         count = max((len(value) for value in inputs.values()), default=1)
-        return {name: value.values if isinstance(value, Texts) else [value] * count for name, value in found.items()}
+        return {name: _of_each(self._known(name, values), count) for name in names}
 
     def _check_names(self, inputs: Mapping[str, Any]) -> None:
         if set(inputs) != set(self.inputs):
@@ -230,7 +233,7 @@ class Program:
         return steps
 
     def _argument(self, items: Sequence[str | Literal], values: Mapping[str, Any]) -> Any:
-        found = [item.value if isinstance(item, Literal) else self._known(item, values) for item in items]
+        found = [item.of_all if isinstance(item, Literal) else self._known(item, values) for item in items]
         return found[0] if len(found) == 1 else found
 
     def _operation(self, item: Any) -> Operation:
@@ -319,31 +322,36 @@ def _parameters(kind: str) -> tuple[set[str], set[str]]:
 
 
 def _compute(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results of an op by their names, of the declared types; `Texts` if an argument is."""
-    is_many = any(map(has_texts, arguments.values()))
+    """Return the results of an op by their names, of the declared types."""
+    place = f"the op {operation.name!r} ({operation.kind})"
     if operation.kind == "const":
         results: tuple[Any, ...] = (arguments["val"],)
     else:
         try:
-            computed = compute(operation.kind, arguments) if is_many else OPS[operation.kind](**arguments)
+            computed = OPS[operation.kind](**arguments)
         except RetvecLiteError as error:
-            raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {_place(operation)}).") from error
+            raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {place}).") from error
         except _MALFORMED as error:
-            raise RetvecLiteError(f"Cannot compute {_place(operation)}: {reason(error)}.") from error
+            raise RetvecLiteError(f"Cannot compute {place}: {reason(error)}.") from error
         results = computed if isinstance(computed, tuple) else (computed,)
     if len(results) != len(operation.outputs):
-        raise RetvecLiteError(f"Cannot compute {_place(operation)}: it declares {len(operation.outputs)} outputs.")
+        raise RetvecLiteError(f"Cannot compute {place}: it declares {len(operation.outputs)} outputs.")
     for (name, kind), value in zip(operation.outputs, results, strict=True):
-        (kind.check_all if is_many else kind.check)(f"The output {name!r} of {_place(operation)}", value)
-    found = {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
-    return {name: Texts(value) for name, value in found.items()} if is_many else found
+        (kind.check if operation.kind == "const" and not isinstance(value, np.ndarray) else kind.check_all)(
+            f"The output {name!r} of {place}", value
+        )
+    return {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+
+
+def _of_each(value: Any, count: int) -> Any:
+    """Return a value as that of each text."""
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value, (count, *value.shape[1:]))
+    is_of_texts = isinstance(value, list) and len(value) in (1, count)
+    return value * (count // len(value)) if is_of_texts else [value] * count
 
 
 def _joined(parts: Sequence[Any]) -> Any:
     """Return arrays as one `[texts, *shape]`, lists as one list."""
     whole = [item for part in parts for item in part]
     return np.stack(whole) if isinstance(whole[0], np.ndarray) else whole
-
-
-def _place(operation: Operation) -> str:
-    return f"the op {operation.name!r} ({operation.kind})"

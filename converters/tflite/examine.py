@@ -15,8 +15,8 @@ from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
 from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
 from retvec_lite.converters.parity.examiner import (
     ENCODING,
-    Answers,
     Examiner,
+    Outputs,
     StageComparison,
     checked,
     place,
@@ -165,7 +165,7 @@ class EmbedComparison(StageComparison):
         super().__init__(stages)
         self._outputs: dict[str, list[Difference]] = {"embeddings": [], "text": []}
 
-    def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
+    def compare(self, answers: Outputs, sample: Sample, oracle: Oracle) -> None:
         """Compare; its inner value `embedding`, empty slots included, is compared like that of `classify`."""
         super().compare(answers, sample, oracle)
         for index, (name, row, slots) in enumerate(zip(sample.names, sample.rows, sample.slots, strict=True)):

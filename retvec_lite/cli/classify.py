@@ -36,7 +36,6 @@ _FOR_PRINTING: Final = ("top", "why", "memory", "json")
 
 
 def declare_classify(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("texts", metavar="TEXT", nargs="*", help="texts (default: one a line from standard input)")
     parser.add_argument(
@@ -212,7 +211,6 @@ def _standard_input(skipped: Skipped) -> Iterator[str]:
 
 
 def declare_teach(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     add_options(parser, Classifier.teach, without=("self", "label"))
     parser.add_argument("label", metavar="LABEL", nargs="?", help="its label, which may be a new one")
@@ -242,7 +240,6 @@ def run_teach(args: argparse.Namespace) -> None:
 
 
 def declare_nearest(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, nearest, without=("progress",))
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of score<TAB>text")
 
@@ -259,7 +256,6 @@ def run_nearest(args: argparse.Namespace) -> None:
 
 
 def declare_duplicates(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, duplicates, without=("progress",), output={"metavar": "FILE.csv"})
 
 
@@ -278,7 +274,6 @@ def run_duplicates(args: argparse.Namespace) -> None:
 
 
 def declare_detect_spans(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, detect_spans)
     parser.add_argument(
         "--json", action="store_true", help="print JSON Lines instead of label<TAB>probability<TAB>part"

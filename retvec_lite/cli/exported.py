@@ -29,7 +29,6 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     _add_data(parser)
     add_options(parser, evaluate, without=("classifier", "data", "labels", "progress"), by={"metavar": "COLUMN"})
@@ -59,7 +58,6 @@ def run_evaluate(args: argparse.Namespace) -> None:
 
 
 def declare_info(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "model",
         metavar="MODEL",
@@ -77,7 +75,6 @@ def run_info(args: argparse.Namespace) -> None:
 
 
 def declare_verify(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     from retvec_lite.converters.verify import verify
 
     add_options(parser, verify, without=("progress",))
@@ -96,7 +93,6 @@ def run_verify(args: argparse.Namespace) -> int:
 
 
 def declare_demo(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, demo, model={"nargs": "+"}, export={"metavar": "PAGE.html"})
 
 
@@ -106,7 +102,6 @@ def run_demo(args: argparse.Namespace) -> None:
 
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "classifier",
         metavar="DIR",
@@ -159,7 +154,6 @@ def run_export(args: argparse.Namespace) -> None:
 
 
 def declare_compare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("old", metavar="OLD", help=MODEL)
     parser.add_argument("new", metavar="NEW", help="the one to compare with it, likewise")
     _add_data(parser)
@@ -179,7 +173,6 @@ def run_compare(args: argparse.Namespace) -> None:
 
 
 def declare_make_key(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, make_key, path={"metavar": "FILE"})
 
 
@@ -191,7 +184,6 @@ def run_make_key(args: argparse.Namespace) -> None:
 
 
 def declare_check_update(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, check_update)
 
 

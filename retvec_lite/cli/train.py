@@ -17,7 +17,6 @@ from retvec_lite.trained import TrainedClassifier
 
 
 def declare_train(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "data",
         nargs="*",
@@ -87,7 +86,6 @@ def run_small_operations_side_by_side() -> None:
 
 
 def declare_check(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(
         parser,
         check,
@@ -106,7 +104,6 @@ def run_check(args: argparse.Namespace) -> None:
 
 
 def declare_suggest(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, suggest, without=("progress",), output={"metavar": "FILE"}, labelled={"metavar": "FILE"})
 
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from retvec_lite.data.texts import is_missing
 from retvec_lite.kinds import MARKS, class_of
-from retvec_lite.normal_form import IGNORED
+from retvec_lite.normal_form import IGNORED, hex_ranges, ranges_hold
 
 Groups = npt.NDArray[np.int64]
 """The number of each text's group, int64 `[texts]`; groups are counted from 0 by their first text."""
@@ -60,14 +60,7 @@ _TELLING: Final = re.compile(
 )
 """Words with a number, and signs but for single ones inside of words, as in *can't*."""
 _SIGN: Final = re.compile(rf"[^\s{_LETTER}]")
-_UNSPACED: Final = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1780, 0x17FF),
-    (0x3040, 0x30FF),
-    (0x3400, 0x9FFF),
-    (0x20000, 0x3FFFF),
-)
+_UNSPACED: Final = hex_ranges("E00-EFF 1000-109F 1780-17FF 3040-30FF 3400-9FFF 20000-3FFFF")
 """Letters of scripts that write no spaces between words: each counts as one."""
 
 Words = tuple[str, ...]
@@ -261,7 +254,7 @@ def _written(character: str) -> str:
         return ""
     if kind[0] in "PZC":
         return "" if kind == "Cf" else " "
-    is_word = kind[0] == "S" or any(first <= ord(character) <= last for first, last in _UNSPACED)
+    is_word = kind[0] == "S" or ranges_hold(_UNSPACED, ord(character))
     return f" {character} " if is_word else character
 
 

@@ -20,14 +20,7 @@ https://reproducible-builds.org/specs/source-date-epoch/."""
 
 
 def data_hash(dataset: Dataset) -> str:
-    """Return 16 hexadecimal digits for texts, labels, weights and descriptions in their order, whatever file they stood in.
-
-    Example:
-        >>> from retvec_lite.data.dataset import Dataset
-        >>> from retvec_lite.data.origin import data_hash
-        >>> data_hash(Dataset(("hi",), ("greet",))) == data_hash(Dataset(("h", "i"), ("greet", "greet")))
-        False
-    """
+    """Return 16 hexadecimal digits for texts, labels, weights and descriptions in their order, whatever file they stood in."""
     digest = hashlib.sha256(str(dataset.multi_label).encode())
     # Only the ratios of weights matter.
     most = max(dataset.weights, default=1.0)

@@ -22,7 +22,7 @@ from retvec_lite.data.labels import join_labels, label_table
 from retvec_lite.data.outcome import Outcome, auroc
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.typos import Way
-from retvec_lite.data.warnings import FEW
+from retvec_lite.data.warnings import FEWEST_TEXTS
 from retvec_lite.files import write_csv
 from retvec_lite.terminal import Table, counted, draw, one_line, printable
 
@@ -166,7 +166,7 @@ class Check:
             )
         if self.small:
             counts = [(label, f"{texts:,}") for label, texts in self.small[:_SHOWN]]
-            title = f"Labels with fewer than {FEW} different texts{_of(self.small)}"
+            title = f"Labels with fewer than {FEWEST_TEXTS} different texts{_of(self.small)}"
             parts.append(Table(title, ("label", "texts"), counts, frozenset(("texts",))))
         return draw(*parts)
 
@@ -337,7 +337,7 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
         chosen = has[:, first] ^ has[:, second]
         pair = probabilities[np.ix_(chosen, (first, second))]
         known = answers[np.ix_(chosen, (first, second))].any(axis=1)
-        if len(pair) < 2 * FEW or not 0 < has[chosen, first].sum() < len(pair):
+        if len(pair) < 2 * FEWEST_TEXTS or not 0 < has[chosen, first].sum() < len(pair):
             continue
         others = ~(has[:, first] | has[:, second])
         if not others.any() or known.mean() - answers[np.ix_(others, (first, second))].any(axis=1).mean() < _TOGETHER:
@@ -357,5 +357,5 @@ def _small(dataset: Dataset) -> tuple[tuple[str, int], ...]:
         for label in names
     }
     counts = Counter(label for label, _ in different)
-    few = [(label, count) for label, count in counts.items() if count < FEW]
+    few = [(label, count) for label, count in counts.items() if count < FEWEST_TEXTS]
     return tuple(sorted(few, key=lambda item: (item[1], item[0])))

@@ -43,11 +43,6 @@ class PiecesFile:
 
     Raises:
         RetvecLiteError: on construction, for parts that do not fit together.
-
-    Example:
-        >>> from retvec_lite.model.pieces_file import packaged_pieces
-        >>> packaged_pieces("bn").longest, packaged_pieces("tlh")
-        (4, None)
     """
 
     hashes: Ints

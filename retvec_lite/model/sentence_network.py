@@ -47,11 +47,6 @@ class SentenceNetwork:
 
     Raises:
         RetvecLiteError: on construction, for weights that do not fit together.
-
-    Example:
-        >>> from retvec_lite.model.sentence_network import packaged_sentences
-        >>> packaged_sentences().kernel.shape
-        (512, 256)
     """
 
     name: ClassVar = "sentences"

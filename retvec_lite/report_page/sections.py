@@ -13,7 +13,7 @@ from retvec_lite.data.rejection import Rejection
 from retvec_lite.data.scores import Confusion, Evaluation
 from retvec_lite.data.suspects import COUNTED, Check, HeldOut, Suspect
 from retvec_lite.data.typos import Way
-from retvec_lite.data.warnings import FEW
+from retvec_lite.data.warnings import FEWEST_TEXTS
 from retvec_lite.report_page.elements import (
     Chart,
     Content,
@@ -235,7 +235,7 @@ def _lists(check: Check) -> list[Element]:
     for title, lines in (
         ("Warnings", [(cut(warning, _LONGEST),) for warning in check.warnings]),
         ("Labels that may be one, by how often they are confused (50% is chance)", alike),
-        (f"Labels with fewer than {FEW} different texts", small),
+        (f"Labels with fewer than {FEWEST_TEXTS} different texts", small),
     ):
         if lines:
             more = [(f"and {len(lines) - _LISTED:,} more",)] if len(lines) > _LISTED else []

@@ -93,14 +93,7 @@ class BatchClassifier:
         return {**batch, **dict(zip(names, self._arrays(one_column(batch[self.text_column])), strict=True))}
 
     def each(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield each batch of an iterator with label and probability: what Spark's `mapInPandas` and `mapInArrow` call.
-
-        Example:
-            >>> from retvec_lite import BatchClassifier
-            >>> classify = BatchClassifier("classifier-int8.tflite")
-            >>> [len(batch["label"]) for batch in classify.each([{"text": ["your code is 482913", "hi"]}])]
-            [2]
-        """
+        """Yield each batch of an iterator with label and probability: what Spark's `mapInPandas` and `mapInArrow` call."""
         return map(self, batches)
 
     def answers(self, given: Iterable[object]) -> tuple[list[Any], list[Any]]:

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.outcome import Bools, Outcome
 from retvec_lite.data.rejection import (
     choose_blindly,
     choose_decision,
@@ -43,8 +42,6 @@ _CONFUSIONS: Final = 8
 
 _WEAKEST: Final = 2
 """Labels that it names because their F1 is the lowest."""
-
-Answers = npt.NDArray[np.bool_]
 
 
 class Judged(NamedTuple):
@@ -168,7 +165,7 @@ class Thresholds(NamedTuple):
     """A threshold for each label; which labels the texts have under those chosen on other groups, bool `[texts, classes]`."""
 
     values: tuple[float, ...]
-    answers: Answers
+    answers: Bools
 
 
 class _Counts(NamedTuple):
@@ -205,7 +202,7 @@ def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thres
     names = np.unique(groups)
     counts = [_count(probabilities[groups == name], truth[groups == name]) for name in names]
     whole = _Counts(*(np.sum(part, axis=0) for part in zip(*counts, strict=True)))
-    best: tuple[float, float, Answers] | None = None
+    best: tuple[float, float, Bools] | None = None
     for weight in _WEIGHTS:
         answers = np.zeros(truth.shape, bool)
         for name, own in zip(names, counts, strict=True):
@@ -219,7 +216,7 @@ def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thres
     return Thresholds(tuple(_best(whole, best[1]).tolist()), best[2])
 
 
-def micro_f1(answers: Answers, truth: Ints) -> float:
+def micro_f1(answers: Bools, truth: Ints) -> float:
     """Return the F1 over all pairs of a text and a label; 1 where nothing is right and nothing was answered."""
     named = int(answers.sum() + truth.sum())
     return 2 * int((answers & (truth > 0)).sum()) / named if named else 1.0
