@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from retvec_lite.card import describe_meaning, describe_teacher
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
@@ -18,7 +18,7 @@ _EXAMPLES: Final = 2
 """Texts that are shown of each of the weakest labels."""
 
 
-def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
+def summary(model: TrainedModel, held_out: HeldOutAnswers | None = None) -> str:
     """Return what a terminal shows of a trained classifier: what it is, scores, what to check, and last, where the eye falls, the verdict.
 
     Right after a training, with what was `held_out`, the verdict comes with texts of the weakest labels.
@@ -86,7 +86,7 @@ def _tables(model: TrainedModel) -> Iterator[Table]:
         yield Table("Confusions (no typos)", ("expected", "predicted", "texts"), rows, frozenset({"texts"}))
 
 
-def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[str]:
+def _examples(facts: Mapping[str, Any], held_out: HeldOutAnswers | None) -> Iterator[str]:
     """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
     if held_out is None or held_out.dataset.multi_label:
         return

@@ -17,7 +17,7 @@ from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, re
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
 from retvec_lite.data.rejection import Rate, check_asked, facts_at, lean, read_threshold, without_answer
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.files import atomic_directory, explain_os_error
@@ -61,7 +61,7 @@ class TrainedClassifier(Classifier):
     def __init__(
         self,
         model: TrainedModel,
-        held_out: HeldOut | None = None,
+        held_out: HeldOutAnswers | None = None,
         *,
         kept: Dataset | Path | None = None,
         running: Running = USUAL,

@@ -63,16 +63,6 @@ class Operation:
         return ((key, item) for key, items in self.inputs.items() for item in items if isinstance(item, Literal))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """An op to be computed: what is known of its arguments, and the names of the other ones; whether its result depends on no input."""
-
-    operation: Operation
-    known: Mapping[str, Any]
-    open: Mapping[str, tuple[str | Literal, ...]]
-    is_constant: bool
-
-
 class Program:
     """The main function of a package.
 
@@ -115,7 +105,8 @@ class Program:
             file.check_all_read()
         self._producers: dict[str, Operation] = {}
         self._constants: dict[str, Any] = {}
-        self._plans: dict[tuple[str, ...], tuple[int, list[_Step]]] = {}
+        self._fixed: set[str] = set()
+        """Values that depend on no input; `_constants` has those that are known already."""
         largest = max((math.prod(kind.shape) for item in self.operations for _, kind in item.outputs), default=1)
         self._together = max(1, min(_TOGETHER, MOST // max(1, largest)))
         self._check_order()
@@ -171,10 +162,11 @@ class Program:
         values: dict[str, Any] = dict(inputs)
         # Infinity is a valid fp16 result; the caller judges what comes of it.
         with np.errstate(all="ignore"):
-            for step in self._needed(tuple(names)):
-                arguments = {key: self._argument(items, values) for key, items in step.open.items()}
-                found = _compute(step.operation, {**step.known, **arguments})
-                (self._constants if step.is_constant else values).update(found)
+            for operation in self._needed(names):
+                name = operation.outputs[0][0]
+                if name not in self._constants:
+                    arguments = {key: self._argument(items, values) for key, items in operation.inputs.items()}
+                    (self._constants if name in self._fixed else values).update(_compute(operation, arguments))
         count = max((len(value) for value in inputs.values()), default=1)
         return {name: _of_each(self._known(name, values), count) for name in names}
 
@@ -190,47 +182,20 @@ class Program:
     def _known(self, name: str, values: Mapping[str, Any]) -> Any:
         return self._constants[name] if name in self._constants else values[name]
 
-    def _needed(self, names: tuple[str, ...]) -> list[_Step]:
-        """Return the ops behind some values, in order, but those whose results are known constants."""
-        counted, plan = self._plans.get(names, (-1, []))
-        if counted != len(self._constants):
-            reached, waiting = set(), list(names)
-            while waiting:
-                name = waiting.pop()
-                if name in self.inputs:
-                    continue
-                if name not in self._producers:
-                    raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
-                operation = self._producers[name]
-                if id(operation) not in reached:
-                    reached.add(id(operation))
-                    waiting.extend(operation.sources)
-            plan = self._steps(operation for operation in self.operations if id(operation) in reached)
-            self._plans[names] = len(self._constants), plan
-        return plan
-
-    def _steps(self, operations: Iterable[Operation]) -> list[_Step]:
-        """Return what is to be done for some ops. Most arguments are constants, which are looked up once."""
-        steps, constants = [], set(self._constants)
-        for operation in operations:
-            if operation.outputs[0][0] in self._constants:
+    def _needed(self, names: Sequence[str]) -> list[Operation]:
+        """Return the ops behind some values, in order."""
+        reached, waiting = set(), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in self.inputs:
                 continue
-            is_constant = constants.issuperset(operation.sources)
-            constants.update(name for name, _ in operation.outputs if is_constant)
-            known = {
-                key: self._argument(items, {})
-                for key, items in operation.inputs.items()
-                if all(isinstance(item, Literal) or item in self._constants for item in items)
-            }
-            steps.append(
-                _Step(
-                    operation,
-                    known,
-                    {key: items for key, items in operation.inputs.items() if key not in known},
-                    is_constant,
-                )
-            )
-        return steps
+            if name not in self._producers:
+                raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
+            operation = self._producers[name]
+            if id(operation) not in reached:
+                reached.add(id(operation))
+                waiting.extend(operation.sources)
+        return [operation for operation in self.operations if id(operation) in reached]
 
     def _argument(self, items: Sequence[str | Literal], values: Mapping[str, Any]) -> Any:
         found = [item.of_all if isinstance(item, Literal) else self._known(item, values) for item in items]
@@ -297,6 +262,8 @@ class Program:
                     raise RetvecLiteError(f"Two values are named {name!r}.")
                 known.add(name)
                 self._producers[name] = operation
+            if self._fixed.issuperset(operation.sources):
+                self._fixed.update(name for name, _ in operation.outputs)
         for name in self.outputs:
             if name not in known:
                 raise RetvecLiteError(f"No op computes the output {name!r}.")

@@ -182,7 +182,7 @@ def _of(found: Sequence[object]) -> str:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutAnswers:
     """Texts, and the answers of fits that had not seen them.
 
     Attributes:
@@ -213,7 +213,7 @@ class HeldOut:
         return check_answers(self)
 
 
-def check_answers(found: HeldOut) -> Check:
+def check_answers(found: HeldOutAnswers) -> Check:
     """Return what the answers to held-out texts say about their labels."""
     dataset, labels = found.dataset, found.clean.labels
     rows = found.rows or dataset.rows or range(len(dataset))

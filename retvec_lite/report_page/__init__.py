@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 
 from retvec_lite.card import describe_teacher
 from retvec_lite.data.rejection import measure_rejection
-from retvec_lite.data.suspects import Check, HeldOut
+from retvec_lite.data.suspects import Check, HeldOutAnswers
 from retvec_lite.report_page import sections
 from retvec_lite.report_page.elements import cut, element, markup
 from retvec_lite.verdict import verdict
@@ -34,7 +34,7 @@ def check_page(check: Check) -> bytes:
     return _page(f"Check of {check.name}", (), [sections.doubtful(check)])
 
 
-def training_page(model: "TrainedModel", held_out: HeldOut) -> bytes:
+def training_page(model: "TrainedModel", held_out: HeldOutAnswers) -> bytes:
     """Return the page of a training: its verdict, what its held-out texts say, and what is doubtful in them."""
     facts, decision = model.training, model.decision
     if not held_out.validation:

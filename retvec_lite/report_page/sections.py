@@ -11,7 +11,7 @@ from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.outcome import Bools
 from retvec_lite.data.rejection import Rejection
 from retvec_lite.data.scores import Confusion, Evaluation
-from retvec_lite.data.suspects import COUNTED, Check, HeldOut, Suspect
+from retvec_lite.data.suspects import COUNTED, Check, HeldOutAnswers, Suspect
 from retvec_lite.data.typos import Way
 from retvec_lite.data.warnings import FEWEST_TEXTS
 from retvec_lite.report_page.elements import (
@@ -88,7 +88,7 @@ def confusions_section(found: Evaluation) -> Element:
     )
 
 
-def ways_section(held_out: HeldOut) -> Element:
+def ways_section(held_out: HeldOutAnswers) -> Element:
     """Return how many texts are answered rightly as written, mistyped and disguised, and how many right answers are kept."""
     names = {
         way: f"{way.rate:.0%} of the words mistyped" if way.rate else "as written"

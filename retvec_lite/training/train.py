@@ -34,7 +34,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.splits import split_rows
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
@@ -79,7 +79,7 @@ class Trained(NamedTuple):
     """A trained model, and what was answered to held-out texts by fits that had not seen them."""
 
     model: TrainedModel
-    held_out: HeldOut
+    held_out: HeldOutAnswers
 
 
 def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:
@@ -119,7 +119,7 @@ def _fit(
     shapes = {name: value.shape for name, value in stack.weights.items()}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     warned = (*request.warnings, *_about_names(request.training, plan))
-    held_out = HeldOut(tested.texts, rows, judged.outcomes, warned)
+    held_out = HeldOutAnswers(tested.texts, rows, judged.outcomes, warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -181,7 +181,7 @@ def _about_names(texts: Dataset, plan: Plan) -> list[str]:
     ]
 
 
-def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
+def answer_all(request: Request, progress: Progress = silent) -> HeldOutAnswers:
     """Return what is answered to every training text by a fit that has not seen it: of many texts, by n-grams alone, as they are.
 
     Raises:
@@ -199,7 +199,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[Way.CLEAN] + shift)
     outcome = Outcome(texts.texts, data.held_out.truth, probabilities, data.labels)
-    return HeldOut(texts, tuple(texts.given_rows), {Way.CLEAN: outcome}, (*request.warnings,))
+    return HeldOutAnswers(texts, tuple(texts.given_rows), {Way.CLEAN: outcome}, (*request.warnings,))
 
 
 def _bars(progress: Progress) -> Progress:
