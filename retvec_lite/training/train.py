@@ -31,12 +31,12 @@ import numpy as np
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, undivided
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.splits import split_rows
 from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.facts import data_hash, today, versions
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
