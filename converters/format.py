@@ -25,7 +25,7 @@ from retvec_lite.converters.parity import (
 )
 from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
-from retvec_lite.converters.recipes import RECIPES, Facts, Recipe, find_recipe
+from retvec_lite.converters.recipes import RECIPES, FormatFacts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.manifest import RELEASE, size_of
@@ -160,7 +160,7 @@ class Format(ABC):
     def open(self, path: Path) -> OpenArtifact:
         """Read an artifact; raise RetvecLiteError when it is damaged."""
 
-    def facts(self, recipe: Recipe) -> Facts:
+    def facts(self, recipe: Recipe) -> FormatFacts:
         """Return what a recipe means in this format; raise RetvecLiteError where it does not have it."""
         if self.name not in recipe.formats:
             known = " or ".join(name for name, other in RECIPES.items() if self.name in other.formats)
