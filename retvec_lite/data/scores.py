@@ -85,6 +85,12 @@ class GroupScore(NamedTuple):
     macro_f1: float
 
 
+def score_names(multi_label: bool) -> dict[str, str]:
+    """Return score of an evaluation -> its name where people read it, the most telling one first."""
+    names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+    return {"micro_f1": "micro F1", **names, "accuracy": "all labels right"} if multi_label else names
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How good a classifier is on labelled texts. `print(evaluation)` shows tables.
@@ -143,9 +149,7 @@ class Evaluation:
         from retvec_lite.terminal import Table, draw
 
         source = f" of {self.source}" if self.source else ""
-        names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
-        if self.micro_f1 is not None:
-            names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
+        names = score_names(self.micro_f1 is not None)
         values = ", ".join(f"{name} {getattr(self, key):.4f}" for key, name in names.items())
         parts: list[str | Table] = [f"{counted(self.texts, 'text')}{source}: {values}", *self.left_out]
         columns = ("share", *names.values(), "unknown" if self.micro_f1 is None else "no label")
@@ -192,7 +196,7 @@ class Evaluation:
         refuse_existing(path, force)
         with png(path, self.source, bool(self.typos) + 1 + (self.rejection is not None)) as axes:
             if self.typos:
-                key, score = ("accuracy", "accuracy") if self.micro_f1 is None else ("micro_f1", "micro F1")
+                key, score = next(iter(score_names(self.micro_f1 is not None).items()))
                 points = [(point.rate, getattr(point, key)) for point in self.typos]
                 draw_typo_curve(axes[0], name, points, score, self.largest_label)
             draw_reliability(axes[bool(self.typos)], self.reliability, self.calibration_error)
