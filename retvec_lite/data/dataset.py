@@ -311,11 +311,6 @@ def starter_file(split: str) -> Path:
     return Path(__file__).parents[1] / "starter" / f"{split}.csv"
 
 
-def load_starter(split: str) -> Dataset:
-    """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
-    return read_dataset(starter_file(split))
-
-
 def _check_dataset(dataset: Dataset) -> None:
     """Check a dataset that may have been made by hand: columns of one length, texts and labels that files could hold."""
     columns = (dataset.texts, dataset.labels, dataset.weights or dataset.texts)

@@ -18,7 +18,7 @@ from retvec_lite.data.copies import (
     telling,
     undivided,
 )
-from retvec_lite.data.dataset import Dataset, load_starter
+from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
 from retvec_lite.data.splits import split
 
 
@@ -166,7 +166,7 @@ def rewritten(text: str, draw: random.Random) -> str:
 
 def test_nearly_all_rewritten_texts_are_found_among_many_and_few_others_are() -> None:
     draw = random.Random(0)
-    rows = zip(load_starter("train").texts, load_starter("train").labels, strict=True)
+    rows = zip(read_dataset(starter_file("train")).texts, read_dataset(starter_file("train")).labels, strict=True)
     texts = [text for text, _ in rows if len(text.split()) >= 6 and text.isascii()][:1500]
     copies = [rewritten(text, draw) for text in texts]
     groups = find_copies([*texts, *copies])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.common import require_data
-from retvec_lite.data.dataset import Dataset, load_starter, read_dataset
+from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
 from retvec_lite.data.splits import split
 
 FOLDERS: Final[Mapping[str, str]] = {
@@ -62,7 +62,7 @@ def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -
         SystemExit: the file is missing.
     """
     if name == STARTER:
-        found = load_starter(part)
+        found = read_dataset(starter_file(part))
     else:
         path = data / FOLDERS.get(name, name) / f"{part}.csv"
         require_data(path)
