@@ -14,6 +14,7 @@ Pairs to compare are found by MinHash (Broder 1997, https://doi.org/10.1109/SEQU
 grows with the number of texts and not with its square.
 """
 
+import random
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -25,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.data.texts import is_missing
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.kinds import MARKS, class_of
 from retvec_lite.normal_form import IGNORED, hex_ranges, ranges_hold
 
@@ -223,6 +225,33 @@ def undivided(groups: Groups, strata: Sequence[str]) -> tuple[list[list[int]], l
         min((strata[place] for place in unit), key=lambda name: (len(spread[name]), name)) for unit in units.values()
     ]
     return list(units.values()), rarest
+
+
+def split_rows(groups: Groups, strata: Sequence[str], fraction: float, seed: int) -> tuple[list[int], list[int]]:
+    """Return rows of a training and a validation part, with a share of every stratum in the latter; the same seed gives the same split everywhere.
+
+    Shares are rounded by largest remainder, so that the whole comes out right even with many small strata. Every stratum
+    keeps at least one training example, and both parts keep the order of the file. Copies of a text stay on one side, see `undivided`.
+
+    Raises:
+        RetvecLiteError: for a fraction that is not between 0 and 1 (exclusive).
+    """
+    if not 0.0 < fraction < 1.0:
+        raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
+    draw = random.Random(seed).random
+    units, of_units = undivided(groups, strata)
+    rows: dict[str, list[int]] = {label: [] for label in sorted(set(of_units))}
+    for unit, label in enumerate(of_units):
+        rows[label].append(unit)
+    shuffled = {label: sorted(members, key=lambda _: draw()) for label, members in rows.items()}
+    counts = {label: min(int(fraction * len(members)), len(members) - 1) for label, members in rows.items()}
+    remainders = {label: fraction * len(members) - counts[label] for label, members in rows.items()}
+    missing = max(1, round(fraction * len(units))) - sum(counts.values())
+    by_remainder = sorted(rows, key=lambda label: (-remainders[label], draw()))
+    for label in [label for label in by_remainder if counts[label] < len(rows[label]) - 1][: max(0, missing)]:
+        counts[label] += 1
+    held_out = {row for label, members in shuffled.items() for unit in members[: counts[label]] for row in units[unit]}
+    return [row for row in range(len(strata)) if row not in held_out], sorted(held_out)
 
 
 def count_copies(groups: Groups) -> dict[str, int]:

@@ -29,10 +29,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.copies import count_copies, undivided
+from retvec_lite.data.copies import count_copies, split_rows, undivided
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.outcome import Outcome
-from retvec_lite.data.splits import split_rows
 from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
@@ -278,7 +277,8 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
     if isinstance(validation, Dataset):
         held_out = HeldOutTexts(validation)
     else:
-        rows, others = split_rows(training, 0.1 if validation is None else validation, seed)
+        share = 0.1 if validation is None else validation
+        rows, others = split_rows(training.groups, training.strata, share, seed)
         training, held_out = training.select(rows), HeldOutTexts(training.select(others), tuple(others), refit=True)
     if request.options.unknown_label is not None and set(held_out.texts.labels) == {request.options.unknown_label}:
         raise RetvecLiteError(

@@ -19,7 +19,6 @@ from retvec_lite.data.copies import (
     undivided,
 )
 from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
-from retvec_lite.data.splits import split
 
 
 def are_copies(one: str, other: str, *others: str) -> bool:
@@ -200,7 +199,7 @@ def test_a_split_keeps_copies_on_one_side() -> None:
         for ending, sign in (("", ""), ("", "!"))
     ]
     data = Dataset(tuple(texts), ("a", "b") * (len(texts) // 2))
-    training, validation = split(data, 0.2, 0)
+    training, validation = data.split(0.2, 0)
     kept = {text.rstrip("!").casefold() for text in training.texts}
     assert len(validation) >= 10 and not kept & {text.rstrip("!").casefold() for text in validation.texts}
 
