@@ -26,24 +26,9 @@ from retvec_lite.model.heads import VECTOR, CnnHead, HeadSpec, NgramHead, PoolHe
 from retvec_lite.model.weight_files import LAYERS, TrainedModel
 from retvec_lite.ngrams import table_integers
 from retvec_lite.runtime import NOT_BUILT, is_built, library_path
+from retvec_lite.runtime import retvec_file as layout
 from retvec_lite.runtime.artifact import SIGNATURES_KEY, Artifact, classify_signature, embed_signature, read_artifact
 from retvec_lite.runtime.native import NATIVE, load_library
-from retvec_lite.runtime.retvec_file import (
-    HEADS,
-    SECTIONS,
-    SETTINGS,
-    Layer,
-    check_sum,
-    decision_numbers,
-    decision_settings,
-    labels_section,
-    ngram_settings,
-    part_sizes,
-    ranges_of,
-    sections_of,
-    settings_of,
-    to_file,
-)
 from retvec_lite.runtime.worker import IsolatedEngine
 from retvec_lite.version import __version__
 
@@ -72,8 +57,8 @@ class RetvecFile(OpenArtifact):
     def __init__(self, path: Path) -> None:
         """Read a file; raise RetvecLiteError when it is damaged."""
         self._artifact = read_artifact(path)
-        check_sum(self._artifact.model, str(path))
-        self._sections = sections_of(self._artifact.model)
+        layout.check_sum(self._artifact.model, str(path))
+        self._sections = layout.sections_of(self._artifact.model)
         self.metadata = self._artifact.metadata
 
     def weights(self, classifier: TrainedModel, recipe: Recipe) -> dict[str, Match]:
@@ -89,7 +74,7 @@ class RetvecFile(OpenArtifact):
             yield _examine(examiner, IsolatedEngine(self._artifact, 1, NATIVE), recipe, oracle)
 
     def contents(self) -> Contents:
-        return Contents(part_sizes(self._artifact.model), [], self._artifact.signatures)
+        return Contents(layout.part_sizes(self._artifact.model), [], self._artifact.signatures)
 
     def _match(self, name: str, reference: Floats) -> Match:
         """Return what the engine computes with in the place of one weight."""
@@ -108,10 +93,10 @@ class RetvecFile(OpenArtifact):
             if not np.array_equal(values, reference.reshape(-1)):
                 raise ValueError(f"{name} has other numbers")
         elif name in PROJECTIONS or (name == "ngrams/bias" and "ngrams/projection" in self._sections):
-            dense = Layer.from_bytes(self._sections[name if name in PROJECTIONS else "ngrams/projection"])
+            dense = layout.Layer.from_bytes(self._sections[name if name in PROJECTIONS else "ngrams/projection"])
             values, found_bits = (dense.bias, EXACT) if part == "bias" else (dense.kernel(), dense.bits)
-        elif part in ("kernel", "bias") and layer in SECTIONS:
-            dense = Layer.from_bytes(self._sections[layer], layer in ADDS_ROWS)
+        elif part in ("kernel", "bias") and layer in layout.SECTIONS:
+            dense = layout.Layer.from_bytes(self._sections[layer], layer in ADDS_ROWS)
             values, found_bits = (dense.bias, EXACT) if part == "bias" else (dense.kernel(), dense.bits)
         else:
             values = np.frombuffer(self._sections[name], "<f4").astype(np.float32)
@@ -239,12 +224,12 @@ def check_model(model: TrainedModel) -> None:
 
 def build_file(model: TrainedModel, metadata: Mapping[str, Any]) -> bytes:
     """Return the file of a classifier that `check_model` passed; the same bytes each time."""
-    numbers = decision_numbers(model.decision)
+    numbers = layout.decision_numbers(model.decision)
     sections = {
-        "settings": struct.pack(f"<{len(SETTINGS)}I", *(_settings(model)[name] for name in SETTINGS)),
-        "labels": labels_section(model.labels),
+        "settings": struct.pack(f"<{len(layout.SETTINGS)}I", *(_settings(model)[name] for name in layout.SETTINGS)),
+        "labels": layout.labels_section(model.labels),
         "numbers": numbers.pop("numbers"),
-        "characters_known": ranges_of(model.decision.characters),
+        "characters_known": layout.ranges_of(model.decision.characters),
         **numbers,
     }
     sections |= {name: _layer(model.weights, name).to_bytes() for name in layer_names(model)}
@@ -257,7 +242,7 @@ def build_file(model: TrainedModel, metadata: Mapping[str, Any]) -> bytes:
         sections |= {name: model.weights[name].astype(kind).tobytes() for name, kind in TABLES.items()}
     text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
     sections["metadata"] = text.encode()
-    return to_file(sections)
+    return layout.to_file(sections)
 
 
 def layer_names(model: TrainedModel) -> list[str]:
@@ -269,7 +254,7 @@ def layer_names(model: TrainedModel) -> list[str]:
     return [*found, *(name for name in PROJECTIONS if name in model.weights)]
 
 
-def _layer(weights: Mapping[str, Floats], name: str) -> Layer:
+def _layer(weights: Mapping[str, Floats], name: str) -> layout.Layer:
     is_beside = name in PROJECTIONS
     kernel = weights[name if is_beside else f"{name}/kernel"]
     if is_beside:
@@ -278,22 +263,22 @@ def _layer(weights: Mapping[str, Floats], name: str) -> Layer:
         bias = weights[f"{name}/bias"]
     integers, scales = to_grid(np.ascontiguousarray(kernel.T), 8, 0)
     adds_rows = name in ADDS_ROWS
-    return Layer(np.ascontiguousarray(integers.T) if adds_rows else integers, scales, bias, adds_rows)
+    return layout.Layer(np.ascontiguousarray(integers.T) if adds_rows else integers, scales, bias, adds_rows)
 
 
 def _settings(model: TrainedModel) -> dict[str, int]:
     decision, ngrams, weights, head = model.decision, model.ngrams, model.weights, model.head
     blocks = _blocks(head)
-    found = settings_of(model.encoder) | {
+    found = layout.settings_of(model.encoder) | {
         "labels": len(model.labels),
         # `pool` with blocks is a `cnn` without a region: engines that know no blocks in `pool` refuse it instead of leaving them out.
-        "head": HEADS.index(CnnHead.name if blocks else head.name),
+        "head": layout.HEADS.index(CnnHead.name if blocks else head.name),
         "blocks": blocks,
         "region": head.fixed.get("region", 0),
         "has_embedding": int("embedding/dense_0/kernel" in weights),
         "character_window": 0,
     }
-    return found | decision_settings(decision, model.labels) | ngram_settings(ngrams)
+    return found | layout.decision_settings(decision, model.labels) | layout.ngram_settings(ngrams)
 
 
 def _blocks(head: HeadSpec) -> int:

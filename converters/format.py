@@ -25,7 +25,7 @@ from retvec_lite.converters.parity import (
 )
 from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
-from retvec_lite.converters.recipes import RECIPES, Facts, Recipe, find_recipe
+from retvec_lite.converters.recipes import RECIPES, FormatFacts, Recipe, find_recipe
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.manifest import RELEASE, size_of
@@ -38,7 +38,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "tflite": "retvec_lite.converters.tflite.format.TFLite",
     "coreml": "retvec_lite.converters.coreml.format.CoreML",
     "engine": "retvec_lite.converters.engine.EngineFormat",
-    "onnx": "retvec_lite.converters.onnx.format.ONNX",
+    "onnx": "retvec_lite.converters.onnx.ONNX",
 }
 """What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
 
@@ -160,7 +160,7 @@ class Format(ABC):
     def open(self, path: Path) -> OpenArtifact:
         """Read an artifact; raise RetvecLiteError when it is damaged."""
 
-    def facts(self, recipe: Recipe) -> Facts:
+    def facts(self, recipe: Recipe) -> FormatFacts:
         """Return what a recipe means in this format; raise RetvecLiteError where it does not have it."""
         if self.name not in recipe.formats:
             known = " or ".join(name for name, other in RECIPES.items() if self.name in other.formats)

@@ -16,7 +16,7 @@ SIZE_LIMIT: Final = 999_999
 """Bytes of an artifact with integer weights: less than 1 MB."""
 
 
-class Facts(NamedTuple):
+class FormatFacts(NamedTuple):
     """What a recipe means in one format.
 
     Attributes:
@@ -52,7 +52,7 @@ class Recipe:
 
     name: str
     bits: int
-    formats: Mapping[str, Facts]
+    formats: Mapping[str, FormatFacts]
     parity_tolerance: float = 0.0
     embedding_cosine: float | None = None
     label_agreement: float | None = None
@@ -60,7 +60,7 @@ class Recipe:
     unclipped_bound: float
     oldest_runtime: tuple[str, str] = ("tflite-runtime", "2.14.0")
 
-    def within(self, facts: Facts) -> "Recipe":
+    def within(self, facts: FormatFacts) -> "Recipe":
         """Return the recipe with the bounds of what it means in a format."""
         return replace(self, parity_tolerance=facts.parity_tolerance)
 
@@ -77,9 +77,9 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             name="float32",
             bits=32,
             formats={
-                "tflite": Facts("weights as trained", 1e-5),
-                "coreml": Facts("weights as trained, float32 arithmetic", 1e-5),
-                "onnx": Facts("weights as trained", 1e-5),
+                "tflite": FormatFacts("weights as trained", 1e-5),
+                "coreml": FormatFacts("weights as trained, float32 arithmetic", 1e-5),
+                "onnx": FormatFacts("weights as trained", 1e-5),
             },
             weight_bound=0.0,
             unclipped_bound=0.0,
@@ -88,12 +88,14 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             name="int8",
             bits=8,
             formats={
-                "tflite": Facts(
+                "tflite": FormatFacts(
                     "8-bit weights, one scale per output, float32 arithmetic: right on every runtime", 2e-3
                 ),
-                "coreml": Facts("8-bit weights, half-precision arithmetic", 1.5e-2),
-                "engine": Facts("weights of the int8 .tflite in as few bits as hold them, 16-bit activations", 2e-3),
-                "onnx": Facts("8-bit weights, one scale per output, float32 arithmetic", 2e-3),
+                "coreml": FormatFacts("8-bit weights, half-precision arithmetic", 1.5e-2),
+                "engine": FormatFacts(
+                    "weights of the int8 .tflite in as few bits as hold them, 16-bit activations", 2e-3
+                ),
+                "onnx": FormatFacts("8-bit weights, one scale per output, float32 arithmetic", 2e-3),
             },
             embedding_cosine=0.999,
             label_agreement=0.995,
@@ -104,10 +106,10 @@ RECIPES: Final[Mapping[str, Recipe]] = {
             name="int4",
             bits=4,
             formats={
-                "tflite": Facts(
+                "tflite": FormatFacts(
                     "4-bit weights and 8-bit arithmetic: smallest and fastest, current LiteRT only", 2e-2, True
                 ),
-                "coreml": Facts("4-bit weights, half-precision arithmetic", 1.5e-2),
+                "coreml": FormatFacts("4-bit weights, half-precision arithmetic", 1.5e-2),
             },
             embedding_cosine=0.99,
             label_agreement=0.985,

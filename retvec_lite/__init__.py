@@ -15,7 +15,7 @@ import importlib
 from typing import Any, Final
 
 _PLACES: Final = {
-    "BatchClassifier": "scale.batches:BatchClassifier",
+    "BatchClassifier": "scale:BatchClassifier",
     "Classifier": "classifier:Classifier",
     "Dataset": "data.dataset:Dataset",
     "RetvecLiteError": "errors:RetvecLiteError",

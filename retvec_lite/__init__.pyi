@@ -12,7 +12,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.loading import load
 from retvec_lite.playground import demo
-from retvec_lite.scale.batches import BatchClassifier
+from retvec_lite.scale import BatchClassifier
 from retvec_lite.scale.classify_files import classify_files
 from retvec_lite.searching import duplicates, nearest
 from retvec_lite.signing import make_key

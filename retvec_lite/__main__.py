@@ -42,11 +42,11 @@ _MODULES: Final = {
     "verify": "exported",
     "info": "exported",
     "demo": "exported",
-    "make-key": "updates",
-    "check-update": "updates",
-    "nearest": "searching",
-    "duplicates": "searching",
-    "detect-spans": "searching",
+    "make-key": "exported",
+    "check-update": "exported",
+    "nearest": "classify",
+    "duplicates": "classify",
+    "detect-spans": "classify",
 }
 """Command -> its module in `retvec_lite.cli`, where that is not called like the command."""
 
@@ -135,10 +135,12 @@ def _run(arguments: list[str]) -> int:
     parser = _Parser(prog=f"retvec-lite {name}", description=f"{help_text[0].upper()}{help_text[1:]}.")
     declare(parser)
     # Intermixed: `classify MODEL --top 3 TEXT` is what people type.
-    return run(parser.parse_intermixed_args(arguments[1:]))
+    return run(parser.parse_intermixed_args(arguments[1:])) or 0
 
 
-def find_command(name: str) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
+def find_command(
+    name: str,
+) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]:
     """Import a command, and return what declares its arguments and what runs it."""
     word = name.replace("-", "_")
     module = importlib.import_module(f"retvec_lite.cli.{_MODULES.get(name, word)}")

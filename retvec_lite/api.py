@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, spread, takes
 from retvec_lite.data.dataset import Reading, ReadingOptions
-from retvec_lite.data.sources import refuse_input
+from retvec_lite.data.sources import check_output
 from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import (
@@ -22,7 +22,6 @@ from retvec_lite.files import (
     refuse_existing,
     refuse_existing_folder,
     require_room,
-    require_writable,
 )
 from retvec_lite.learning import TEXTS_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
@@ -130,11 +129,7 @@ def check(
         >>> [group.labels for group in found.contradictions]
         [('alarm', 'delivery')]
     """
-    if output is not None:
-        if not os.fspath(output).lower().endswith((".csv", ".html")):
-            raise RetvecLiteError(f"What is doubtful is written as .csv or .html, not as {os.fspath(output)}.")
-        require_writable(output, force)
-        refuse_input(output, data)
+    check_output(output, force, (".csv", ".html"), "What is doubtful is", data)
     request = read_request(data, labels, TrainOptions(seed=seed, **reading))
     from retvec_lite.training.train import answer_all
 
@@ -143,7 +138,7 @@ def check(
     if output is None:
         return found
     if os.fspath(output).lower().endswith(".html"):
-        from retvec_lite.report_page.page import check_page
+        from retvec_lite.report_page import check_page
 
         refuse_existing(output, force)
         atomic_write(output, check_page(found))
@@ -178,7 +173,7 @@ def write_report(classifier: TrainedClassifier, path: str | os.PathLike[str], *,
         raise RetvecLiteError(
             "A loaded classifier has no texts to report on: train it again with --out (in Python: out), which writes report.html."
         )
-    from retvec_lite.report_page.page import training_page
+    from retvec_lite.report_page import training_page
 
     refuse_existing(path, force)
     atomic_write(path, training_page(classifier.model, classifier.held_out))

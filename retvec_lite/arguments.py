@@ -125,14 +125,7 @@ def _listed(told: Mapping[str, str], indent: str) -> str:
 
 
 def described(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what the docstring of a function, or of a dataclass and what it is made of, says of each argument, in one line without a full stop.
-
-    Example:
-        >>> from retvec_lite.arguments import described
-        >>> from retvec_lite.data.typos import mistype
-        >>> described(mistype)["seed"]
-        'an integer, or a generator to go on drawing from'
-    """
+    """Return what the docstring of a function, or of a dataclass and what it is made of, says of each argument, in one line without a full stop."""
     found: dict[str, str] = {}
     for each in function.__mro__ if isinstance(function, type) else (function,):
         _, _, rest = re.sub("\nAttributes:\n", "\nArgs:\n", inspect.cleandoc(each.__doc__ or "")).partition("\nArgs:\n")
@@ -154,13 +147,7 @@ def check(name: str, value: object, kinds: Mapping[str, _Test]) -> None:
 
 
 def finite(value: Any) -> float | None:
-    """Return a number of any library as a float; None for what is none, or is not finite as one.
-
-    Example:
-        >>> from retvec_lite.arguments import finite
-        >>> finite(10**400), finite(2)
-        (None, 2.0)
-    """
+    """Return a number of any library as a float; None for what is none, or is not finite as one."""
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -275,13 +275,7 @@ def _limits(report: Mapping[str, Any], decision: Decision) -> Iterator[str]:
 
 
 def describe_meaning(facts: Mapping[str, Any]) -> str:
-    """Return what a classifier knows of what words mean, from the report of its training; nothing where that was not asked for.
-
-    Example:
-        >>> from retvec_lite.card import describe_meaning
-        >>> describe_meaning({"used": True, "language": "en", "words": 6950, "known_words": 0.98})
-        'It knows what 6,950 words of en mean, which are 98.0% of the words of the training texts, and repeats their biases.'
-    """
+    """Return what a classifier knows of what words mean, from the report of its training; nothing where that was not asked for."""
     languages = facts.get("languages", {})
     others = [name for name in languages if name != facts["language"]]
     unmeasured = f" It read words of {' and '.join(others)}, but no texts in {' or '.join(others)} were measured: evaluate it on some."

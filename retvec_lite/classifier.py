@@ -19,7 +19,7 @@ from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.runtime.answers import Explanation, Prediction, Runner, explain
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.memory import Memory
-from retvec_lite.runtime.pool import Runs, WorkPool, available_cores, check_count, choose_engine
+from retvec_lite.runtime.pool import USUAL, Running, Runs, WorkPool, available_cores, check_count
 from retvec_lite.windows import Kept, read_limit
 
 
@@ -45,31 +45,18 @@ class Classifier:
     _file: Artifact | None
     """The exported file that answers; of a trained classifier, None where the NumPy reference does."""
 
-    def __init__(
-        self,
-        file: Artifact,
-        *,
-        num_threads: int = 1,
-        runtime: str | None = None,
-        workers: int | None = None,
-        isolated: bool = False,
-        languages: Sequence[str] | None = None,
-    ) -> None:
-        """Start the engine of an exported file; `load` does so, and describes the options."""
+    def __init__(self, file: Artifact, running: Running = USUAL) -> None:
+        """Start the engine of an exported file, as `load` does."""
         self._file = file
-        self._begin(file.labels, file.config, file.decision, (num_threads, runtime, workers, isolated, languages))
+        self._begin(file.labels, file.config, file.decision, running)
         _ = self._runner  # a file that cannot run is found out at once
 
-    def _begin(
-        self, labels: Sequence[str], config: EncoderConfig, decision: Decision, options: tuple[Any, ...]
-    ) -> None:
-        """Keep what answers depend on; `options` are those of `__init__` in their order."""
-        threads, runtime, workers, isolated, languages = options
-        languages = None if languages is None else tuple(languages)
-        threads = check_count("num_threads", threads)
-        workers = None if workers is None else check_count("workers", workers)
-        self._options: tuple[Any, ...] = (threads, runtime, workers, isolated, languages)
-        self._columns = None if languages is None else decision.limited(labels, languages)
+    def _begin(self, labels: Sequence[str], config: EncoderConfig, decision: Decision, running: Running) -> None:
+        """Keep what answers depend on."""
+        threads = check_count("num_threads", running.num_threads)
+        workers = None if running.workers is None else check_count("workers", running.workers)
+        self._running = running._replace(num_threads=threads, workers=workers)
+        self._columns = None if running.languages is None else decision.limited(labels, running.languages)
         self.labels = tuple(labels[column] for column in self._columns or range(len(labels)))
         self.config, self.decision = config, decision
         self.workers = max(1, available_cores() // threads) if workers is None else workers
@@ -81,8 +68,7 @@ class Classifier:
     @functools.cached_property
     def _engine(self) -> tuple[str, Callable[[], Runs]]:
         assert self._file is not None
-        num_threads, runtime, _, isolated, _ = self._options
-        return choose_engine(self._file, num_threads, runtime, isolated)
+        return self._running.engine_of(self._file)
 
     @functools.cached_property
     def _runner(self) -> Runner:

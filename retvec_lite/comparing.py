@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retvec_lite.arguments import checked, takes
 from retvec_lite.classifier import Classifier
-from retvec_lite.data.comparison import Answer, Comparison, check_csv, compare_answers
+from retvec_lite.data.comparison import Comparison, GivenLabels, compare_answers
 from retvec_lite.data.dataset import Reading, ReadingOptions, as_dataset
 from retvec_lite.data.labels import unknown_rows
 from retvec_lite.data.scores import check_data
-from retvec_lite.data.sources import refuse_input
+from retvec_lite.data.sources import check_output
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import require_writable
 from retvec_lite.loading import load
 from retvec_lite.terminal import Progress, watched
 
@@ -74,25 +73,20 @@ def compare(
         >>> comparison.texts, comparison.p_value
         (2, 1.0)
     """
-    if output is not None:
-        check_csv(output)
-        require_writable(output, force)
-        refuse_input(output, data)
+    check_output(output, force, (".csv",), "The texts that are answered differently are", data)
     # Two runtimes in one process break each other.
     isolated = isolated or old_runtime != new_runtime
-    classifiers = [_loaded(old, "old", old_runtime, isolated), _loaded(new, "new", new_runtime, isolated)]
+    loaded = _loaded(old, "old", old_runtime, isolated), _loaded(new, "new", new_runtime, isolated)
+    classifiers = [found for found, _ in loaded]
     several = classifiers[0].decision.multi_label
     if several != classifiers[1].decision.multi_label:
-        raise RetvecLiteError(
-            "One of the two gives a text one label and the other one several: they cannot be compared."
-        )
+        raise RetvecLiteError("One of the two gives a text one label and the other one several: not comparable.")
     if several and unknown_label is not None:
         raise RetvecLiteError("unknown_label is for classifiers that give a text one label; these may give none.")
     if reading.get("multi_label") is None:
         reading["multi_label"] = several
     dataset = as_dataset(data, labels, split="test", **reading)
-    unknown_labels = (unknown_label, *(found.decision.unknown_label for found in classifiers))
-    none = {label for label in unknown_labels if label is not None}
+    none = {*filter(None, (unknown_label, *(found.decision.unknown_label for found in classifiers)))}
     known = [{label for label in found.labels if label not in none} for found in classifiers]
     unknown_rows(dataset.labels, dataset.path, none, unknown_label)
     check_data(dataset, sorted(known[0] | known[1]), none, several, ("Neither classifier knows", "they know"))
@@ -103,8 +97,8 @@ def compare(
         ]
     comparison = dataclasses.replace(
         compare_answers(dataset, *answers, none=none),
-        old=_name_of(old, old_runtime),
-        new=_name_of(new, new_runtime),
+        old=loaded[0][1],
+        new=loaded[1][1],
         only_old=tuple(sorted(known[0] - known[1])),
         only_new=tuple(sorted(known[1] - known[0])),
     )
@@ -113,29 +107,27 @@ def compare(
     return comparison
 
 
-def _loaded(given: str | os.PathLike[str] | Classifier, which: str, runtime: str | None, isolated: bool) -> Classifier:
-    """Return a classifier to compare."""
-    if isinstance(given, Classifier):
-        if runtime is not None:
-            raise RetvecLiteError(f"{which}_runtime is for a file: `load` takes the runtime of a Classifier.")
-        return given
-    return load(given, runtime=runtime, isolated=isolated)
-
-
-def _name_of(given: str | os.PathLike[str] | Classifier, runtime: str | None) -> str:
-    name = repr(given) if isinstance(given, Classifier) else os.fspath(given)
-    return name if runtime is None else f"{name} on {runtime}"
+def _loaded(
+    given: str | os.PathLike[str] | Classifier, which: str, runtime: str | None, isolated: bool
+) -> tuple[Classifier, str]:
+    """Return a classifier to compare, and what it is called."""
+    if not isinstance(given, Classifier):
+        name = os.fspath(given)
+        return load(given, runtime=runtime, isolated=isolated), name if runtime is None else f"{name} on {runtime}"
+    if runtime is not None:
+        raise RetvecLiteError(f"{which}_runtime is for a file: `load` takes the runtime of a Classifier.")
+    return given, repr(given)
 
 
 def _answers_of(
     classifier: Classifier, texts: Sequence[str], none: Container[str], what: str, progress: Progress, *, reject: bool
-) -> list[Answer]:
+) -> list[GivenLabels]:
     """Return what a classifier answers; a label that means `none` of the others is no label."""
     several, found = classifier.decision.multi_label, []
     for done, predictions in enumerate(classifier.predict_many(texts, None if several else 1, reject=reject), 1):
         labels = [label for label, _ in predictions if label is not None and label not in none]
         probability = min((probability for _, probability in predictions), default=None)
-        found.append(Answer(tuple(sorted(labels)), probability))
+        found.append(GivenLabels(tuple(sorted(labels)), probability))
         if not done % _CHUNK or done == len(texts):
             progress(what, done, len(texts))
     return found

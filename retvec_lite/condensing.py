@@ -45,30 +45,8 @@ _SPARE: Final = 4 * _MOST_PEEKED + HELD
 """More than the code points that may change with what is behind them: composing makes three of one at most."""
 
 
-ENTITIES: Final = {
-    name: html5[f"{name};"]
-    for name in (
-        *(
-            "amp",
-            "lt",
-            "gt",
-            "quot",
-            "apos",
-            "nbsp",
-            "shy",
-            "copy",
-            "reg",
-            "deg",
-            "cent",
-            "pound",
-            "yen",
-            "euro",
-            "times",
-            "middot",
-        ),
-        *("bull", "hellip", "ndash", "mdash", "lsquo", "rsquo", "ldquo", "rdquo"),
-    )
-}
+_NAMED: Final = "amp lt gt quot apos nbsp shy copy reg deg cent pound yen euro times middot bull hellip ndash mdash lsquo rsquo ldquo rdquo"
+ENTITIES: Final = {name: html5[f"{name};"] for name in _NAMED.split()}
 """Common character references of HTML by name, and what they stand for."""
 
 INLINE: Final = frozenset(

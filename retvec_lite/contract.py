@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.normal_form import normalize
+from retvec_lite.normal_form import hex_ranges, normalize
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -48,21 +48,13 @@ INVISIBLE: Final[tuple[int, ...]] = (
 """Soft hyphen, zero-width space, joiner and non-joiner, Mongolian vowel separator, word joiner, invisible operators,
 bidirectional controls (UAX 9) and byte order mark. Dropped before words are cut, because spam hides words with them."""
 
-HAN_RANGES: Final[tuple[tuple[int, int], ...]] = (
-    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303B), (0x3400, 0x4DBF), (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
-)  # fmt: skip
+HAN_RANGES: Final = hex_ranges("2E80-2FDF 3005-3007 3021-3029 3038-303B 3400-4DBF 4E00-9FFF F900-FAFF 20000-3FFFF")
 """Han, as (first, last). Whole blocks, so that code points assigned later fall into the same class."""
 
-KANA_RANGES: Final[tuple[tuple[int, int], ...]] = (
-    (0x3031, 0x3035), (0x303C, 0x303C), (0x3040, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F),
-    (0x1AFF0, 0x1B16F),
-)  # fmt: skip
+KANA_RANGES: Final = hex_ranges("3031-3035 303C 3040-30FA 30FC-30FF 31F0-31FF FF66-FF9F 1AFF0-1B16F")
 """Hiragana and Katakana with their marks, as (first, last). The middle dot, U+30FB, is punctuation."""
 
-SEA_RANGES: Final[tuple[tuple[int, int], ...]] = (
-    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F),
-)  # fmt: skip
+SEA_RANGES: Final = hex_ranges("E00-EFF 1000-109F 1780-17FF 19E0-19FF A9E0-A9FF AA60-AA7F")
 """Thai, Lao, Myanmar and Khmer, as (first, last): South-East Asian scripts without spaces between words."""
 
 UNSPACED: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {

@@ -35,13 +35,7 @@ def install(what: str) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return the question to ask behind an error about a name that does not exist, with a space in front; nothing where none is like it.
-
-    Example:
-        >>> from retvec_lite.errors import did_you_mean
-        >>> did_you_mean("epoch", ["head", "epochs"])
-        ' Did you mean epochs?'
-    """
+    """Return the question to ask behind an error about a name that does not exist, with a space in front; nothing where none is like it."""
     near = difflib.get_close_matches(word, list(names), 1)
     return f" Did you mean {near[0]}?" if near else ""
 

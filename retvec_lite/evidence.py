@@ -210,11 +210,5 @@ MEASURED: Final = (
 
 
 def expected(labels: int) -> Expected:
-    """Return what was measured on the set whose number of labels is the nearest one, in logarithms.
-
-    Example:
-        >>> from retvec_lite.evidence import expected
-        >>> expected(60).data
-        'Banking77'
-    """
+    """Return what was measured on the set whose number of labels is the nearest one, in logarithms."""
     return min(MEASURED, key=lambda row: abs(math.log(row.labels / labels)))

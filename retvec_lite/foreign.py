@@ -75,6 +75,14 @@ def read_whole(path: Path, largest: int = LARGEST) -> bytes:
     return data
 
 
+def read_file(path: Path, largest: int = LARGEST) -> bytes:
+    """Return what a file holds, as `read_whole` does; raises RetvecLiteError for one that cannot be read, too."""
+    try:
+        return read_whole(path, largest)
+    except OSError as error:
+        raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
 def require_size(path: str | os.PathLike[str], size: int, largest: int = LARGEST) -> None:
     """Raise RetvecLiteError for a file of more than `largest` bytes."""
     if size > largest:

@@ -28,11 +28,6 @@ def parse_json(
 
     Raises:
         RetvecLiteError: for anything else, such as a value that is nested too deep or a number of 400 digits.
-
-    Example:
-        >>> from retvec_lite.json_text import parse_json
-        >>> parse_json('{"labels": ["ham", "spam"]}', "golden.json")
-        {'labels': ['ham', 'spam']}
     """
     try:
         found = json.loads(

@@ -4,23 +4,16 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from retvec_lite.normal_form import IGNORED, Ranges
+from retvec_lite.normal_form import IGNORED, Ranges, hex_ranges
 
-
-def _hex(listed: str) -> Ranges:
-    return tuple(
-        (int(first, 16), int(last or first, 16)) for first, _, last in (part.partition("-") for part in listed.split())
-    )
-
-
-SIGNS: Final[Ranges] = _hex(
+SIGNS: Final[Ranges] = hex_ranges(
     "21-2F 3A-40 5B-60 7B-7E A1-A9 AB-AC AE-B1 B4 B6-B8 BB-BF D7 F7 2010-2027 2030-205E 20A0-20CF 2190-245F 2500-2775 2794-2800 2840-2BFF 2E00-2E7F "
     "3001-3004 3008-3020 3030 30FB FE10-FE1F FE30-FE6F FF01-FF0F FF1A-FF20 FF3B-FF40 FF5B-FF65 FFE0-FFFD 1D000-1D24F 1F000-1F0FF "
     "1F18A-1F1E5 1F200-1FAFF"
 )
 """Punctuation, symbols and emoji; not what is written for letters and digits, such as those in circles and Braille, nor flags."""
 
-MARKS: Final[Ranges] = _hex(
+MARKS: Final[Ranges] = hex_ranges(
     "483-487 591-5BD 5BF 5C1-5C2 5C4-5C5 5C7 610-61A 64B-65F 670 6D6-6DC 6DF-6E4 6E7-6E8 6EA-6ED 711 730-74A 7A6-7B0 7EB-7F3 7FD "
     "816-819 81B-823 825-827 829-82D 859-85B 897-89F 8CA-8E1 8E3-903 93A-93C 93E-94F 951-957 962-963 981-983 9BC 9BE-9CD 9D7 9E2-9E3 "
     "9FE-A03 A3C-A51 A70-A71 A75 A81-A83 ABC ABE-ACD AE2-AE3 AFA-B03 B3C B3E-B57 B62-B63 B82 BBE-BCD BD7 C00-C04 C3C C3E-C56 C62-C63 "
@@ -46,7 +39,7 @@ MARKS: Final[Ranges] = _hex(
 PILED: Final[Ranges] = tuple(part for part in IGNORED if part[0] in (0x300, 0x488, 0x1AB0, 0x1DC0, 0x20D0, 0xFE20))
 """The combining marks of `IGNORED`."""
 
-OPTIONAL: Final[Ranges] = _hex(
+OPTIONAL: Final[Ranges] = hex_ranges(
     "591-5BD 5BF 5C1-5C2 5C4-5C5 5C7 610-61A 640 64B-652 656-658 670 6D6-6DC 6DF-6E8 6EA-6ED 730-74A 897-89F "
     "8CA-8E1 8E3-8FF FB1E FC5E-FC63 FCF2-FCF4 FE70-FE72 FE74 FE76-FE7F 10EFC-10EFF"
 )
@@ -54,7 +47,7 @@ OPTIONAL: Final[Ranges] = _hex(
 Syriac (The Unicode Standard, sections 9.1 to 9.3). Not hamza and madda, which make other letters."""
 
 DIGITS: Final[Ranges] = (
-    *_hex(
+    *hex_ranges(
         "30-39 660-669 6F0-6F9 7C0-7C9 966-96F 9E6-9EF A66-A6F AE6-AEF B66-B6F BE6-BEF C66-C6F CE6-CEF D66-D6F DE6-DEF E50-E59 ED0-ED9 "
         "F20-F29 1040-1049 1090-1099 17E0-17E9 1810-1819 1946-194F 19D0-19D9 1A80-1A89 1A90-1A99 1B50-1B59 1BB0-1BB9 1C40-1C49 1C50-1C59 "
         "A620-A629 A8D0-A8D9 A900-A909 A9D0-A9D9 A9F0-A9F9 AA50-AA59 ABF0-ABF9 FF10-FF19 104A0-104A9 10D30-10D39 10D40-10D49 11066-1106F "
@@ -62,31 +55,27 @@ DIGITS: Final[Ranges] = (
         "118E0-118E9 11950-11959 11BF0-11BF9 11C50-11C59 11D50-11D59 11DA0-11DA9 11F50-11F59 16130-16139 16A60-16A69 16AC0-16AC9 "
         "16B50-16B59 16D70-16D79 1CCF0-1CCF9 1D7CE-1D7FF 1E140-1E149 1E2F0-1E2F9 1E4F0-1E4F9 1E5F1-1E5FA 1E950-1E959 1FBF0-1FBF9"
     ),
-    *_hex("B2-B3 B9 2070 2074-2079 2080-2089 2460-2468 2474-247C 24EA 24F5-24FD 24FF 2776-277E 2780-2788 278A-2792"),
-    *_hex("3007 4E00 4E03 4E09 4E5D 4E8C 4E94 516B 516D 56DB 96F6"),
+    *hex_ranges(
+        "B2-B3 B9 2070 2074-2079 2080-2089 2460-2468 2474-247C 24EA 24F5-24FD 24FF 2776-277E 2780-2788 278A-2792"
+    ),
+    *hex_ranges("3007 4E00 4E03 4E09 4E5D 4E8C 4E94 516B 516D 56DB 96F6"),
 )
 """Decimal digits (category Nd of Unicode 16); raised, lowered and encircled ones; those of Han: no row of them is a repeat."""
 
-CODE_LETTERS: Final[Ranges] = _hex("41-5A 63-64 69 6C-6D 76 78 391-3A9 400-42F 531-556")
+CODE_LETTERS: Final[Ranges] = hex_ranges("41-5A 63-64 69 6C-6D 76 78 391-3A9 400-42F 531-556")
 """What codes consist of, beside digits: the capitals of Latin, Greek, Cyrillic and Armenian without accents, and the small letters of Roman
 numerals, of which sizes consist as well: xxiii, xxxxl."""
 
-SCRIPTS: Final[Ranges] = _hex(
+SCRIPTS: Final[Ranges] = hex_ranges(
     "370-3FF 400-52F 590-5FF 600-8FF 900-97F F00-FFF 1000-109F 1200-139F 1A00-1AFF 3000-30FF A640-A69F 11A50-11AAF 11C70-11CBF 11D60-11DAF "
     "13000-1345F 16B00-16B8F 16F00-16F9F 1BC00-1BC9F 1D100-1D1FF 1D800-1DAAF 1E800-1E8DF"
 )
 """Code points of one script that do not lie in one row of 128."""
 
-FROM_RIGHT: Final[Ranges] = _hex("590-8FF FB1D-FDFF FE70-FEFF 10800-10FFF 1E800-1EFFF")
+FROM_RIGHT: Final[Ranges] = hex_ranges("590-8FF FB1D-FDFF FE70-FEFF 10800-10FFF 1E800-1EFFF")
 """Where scripts are that are written from right to left."""
 
 
 def class_of(ranges: Iterable[tuple[int, int]]) -> str:
-    """Return the inside of a character class of a regular expression.
-
-    Example:
-        >>> from retvec_lite.kinds import class_of
-        >>> class_of(((0x41, 0x5A), (0x5F, 0x5F)))
-        'A-Z_-_'
-    """
+    """Return the inside of a character class of a regular expression."""
     return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)

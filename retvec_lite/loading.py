@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, EXPORTED, PREBUILT, READY, is_prebuilt, locate, read_artifact
+from retvec_lite.runtime.pool import Running
 
 
 @checked
@@ -53,11 +53,11 @@ def load(
         raise RetvecLiteError(
             f"There is nothing at {place}. Name an exported .tflite, a folder that `retvec-lite train` wrote, or a ready-made classifier: {', '.join(PREBUILT + READY)}."
         )
-    options: dict[str, Any] = {"num_threads": num_threads, "runtime": runtime, "workers": workers}
-    options |= {"isolated": isolated, "languages": languages}
+    chosen = None if languages is None else tuple(languages)
+    running = Running(num_threads, runtime, workers, isolated, chosen)
     if place.suffix == ".safetensors" or (place / CLASSIFIER_FILE).is_file():
         from retvec_lite.model.weight_files import load_trained_model
         from retvec_lite.trained import TrainedClassifier
 
-        return TrainedClassifier(load_trained_model(place), kept=place, **options)
-    return Classifier(read_artifact(place), **options)
+        return TrainedClassifier(load_trained_model(place), kept=place, running=running)
+    return Classifier(read_artifact(place), running)

@@ -8,21 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from retvec_lite import json_text as kind
 from retvec_lite.contract import CONTRACT_VERSION
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.foreign import read_whole
-from retvec_lite.json_text import (
-    COUNT,
-    NOTHING,
-    TEXT,
-    Kind,
-    check_fields,
-    either,
-    listed,
-    mapped,
-    parse_json,
-    structured,
-)
 
 MANIFEST_NAME: Final = "manifest.json"
 SIGNATURE_NAME: Final = "manifest.json.sig"
@@ -43,17 +32,23 @@ LARGEST: Final = 4 << 20
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 """Of a model. Training leaves room for so many characters in every file."""
 
-_FILE: Final = {"file": TEXT, "format": TEXT, "recipe": TEXT, "bytes": COUNT, "sha256": TEXT}
-_ANSWER: Final = {"text": TEXT, "labels": listed(TEXT)}
-_KINDS: Final[Mapping[str, Kind]] = {
-    "name": either(TEXT, NOTHING),
-    "version": either(COUNT, NOTHING),
-    "created_by": TEXT,
-    "contract_version": COUNT,
-    "labels": listed(TEXT),
-    "figures": mapped(mapped(Kind("a number", lambda value: type(value) in (int, float)))),
-    "texts": listed(structured(_ANSWER, _ANSWER, "an object with a text and its labels")),
-    "files": listed(structured(_FILE, _FILE, f"an object with {', '.join(_FILE)}")),
+_FILE: Final = {
+    "file": kind.TEXT,
+    "format": kind.TEXT,
+    "recipe": kind.TEXT,
+    "bytes": kind.COUNT,
+    "sha256": kind.TEXT,
+}
+_ANSWER: Final = {"text": kind.TEXT, "labels": kind.listed(kind.TEXT)}
+_KINDS: Final[Mapping[str, kind.Kind]] = {
+    "name": kind.either(kind.TEXT, kind.NOTHING),
+    "version": kind.either(kind.COUNT, kind.NOTHING),
+    "created_by": kind.TEXT,
+    "contract_version": kind.COUNT,
+    "labels": kind.listed(kind.TEXT),
+    "figures": kind.mapped(kind.mapped(kind.Kind("a number", lambda value: type(value) in (int, float)))),
+    "texts": kind.listed(kind.structured(_ANSWER, _ANSWER, "an object with a text and its labels")),
+    "files": kind.listed(kind.structured(_FILE, _FILE, f"an object with {', '.join(_FILE)}")),
 }
 
 
@@ -97,11 +92,6 @@ class ModelFile:
         recipe: how its weights are stored.
         bytes: its size.
         sha256: its SHA-256 in hexadecimal; see `fingerprint` for folders.
-
-    Example:
-        >>> from retvec_lite.manifest import ModelFile
-        >>> ModelFile("a.retvec", "engine", "int8", 806_272, "0" * 64).recipe
-        'int8'
     """
 
     file: str
@@ -163,7 +153,7 @@ class Manifest:
             UpdateError: for anything else ("UPDATE_MANIFEST"), and for files of a contract that this release does not know ("UPDATE_CONTRACT").
         """
         try:
-            fields = parse_json(content, MANIFEST_NAME)
+            fields = kind.parse_json(content, MANIFEST_NAME)
             if not isinstance(fields, dict) or fields.get("format") != FORMAT:
                 raise RetvecLiteError(f"{MANIFEST_NAME} is not what export writes: its format is not {FORMAT!r}.")
             if fields.get("manifest_version") != MANIFEST_VERSION:
@@ -180,7 +170,7 @@ class Manifest:
             fields = {"name": None, "version": None, **fields}
             if missing := next((name for name in _KINDS if name not in fields), None):
                 raise RetvecLiteError(f"{MANIFEST_NAME} is not what export writes: it has no {missing}.")
-            check_fields(fields, _KINDS)
+            kind.check_fields(fields, _KINDS)
         except UpdateError:
             raise
         except RetvecLiteError as error:

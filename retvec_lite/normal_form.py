@@ -13,29 +13,16 @@ from retvec_lite.letters import compatibility_forms, faint_lookalikes, is_rare, 
 
 Ranges = tuple[tuple[int, int], ...]
 
-IGNORED: Final[Ranges] = (
-    (0x00AD, 0x00AD),
-    (0x0300, 0x036F),
-    (0x0488, 0x0489),
-    (0x061C, 0x061C),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x1AB0, 0x1AFF),
-    (0x1DC0, 0x1DFF),
-    (0x200B, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x206F),
-    (0x20D0, 0x20FF),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFE20, 0xFE2F),
-    (0xFEFF, 0xFEFF),
-    (0xFFA0, 0xFFA0),
-    (0xFFF0, 0xFFF8),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE0FFF),
+
+def hex_ranges(listed: str) -> Ranges:
+    """Return ranges of code points as (first, last), which are written in hexadecimal: "41-5A 5F"."""
+    parts = (part.partition("-") for part in listed.split())
+    return tuple((int(first, 16), int(last or first, 16)) for first, _, last in parts)
+
+
+IGNORED: Final[Ranges] = hex_ranges(
+    "AD 300-36F 488-489 61C 115F-1160 17B4-17B5 180B-180F 1AB0-1AFF 1DC0-1DFF 200B-200F 202A-202E 2060-206F 20D0-20FF "
+    "3164 FE00-FE0F FE20-FE2F FEFF FFA0 FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF"
 )
 """What rule 2a drops, as (first, last): the code points with the property Default_Ignorable_Code_Point (Unicode 16,
 DerivedCoreProperties.txt), and the blocks of combining marks that belong to no script, with U+0488 and U+0489. Such a mark is
@@ -45,36 +32,22 @@ _DIGITS: Final = "0123456789"
 _SIGN: Final = -1
 """Stands for all signs and symbols where they count as one separator."""
 
-ALPHABETS: Final[Ranges] = (
-    (0x041, 0x05A), (0x061, 0x07A), (0x0AA, 0x0AA), (0x0BA, 0x0BA), (0x0C0, 0x0D6), (0x0D8, 0x0F6), (0x0F8, 0x2AF),
-    (0x370, 0x373), (0x376, 0x377), (0x37B, 0x37D), (0x37F, 0x37F), (0x386, 0x386), (0x388, 0x481), (0x48A, 0x556),
-    (0x560, 0x588), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5F2), (0x610, 0x61A),
-    (0x620, 0x65F), (0x66E, 0x6D3), (0x6D5, 0x6DC), (0x6DF, 0x6E8), (0x6EA, 0x6EF), (0x6FA, 0x6FC), (0x6FF, 0x6FF),
-    (0x10A0, 0x10FA), (0x10FC, 0x10FF), (0x13A0, 0x13FF), (0x1C80, 0x1C8F), (0x1C90, 0x1CBF), (0x1D00, 0x1DBF),
-    (0x1E00, 0x1FBC), (0x1FC2, 0x1FCC), (0x1FD0, 0x1FDB), (0x1FE0, 0x1FEC), (0x1FF2, 0x1FFC), (0x2C60, 0x2CE4),
-    (0x2D00, 0x2D2F), (0xA4D0, 0xA4F7), (0xA640, 0xA66E), (0xA680, 0xA69D), (0xA722, 0xA788), (0xA78B, 0xA7FF),
-    (0xAB30, 0xAB5A), (0xAB5C, 0xAB69), (0xAB70, 0xABBF), (0xFB50, 0xFBB1), (0xFBD3, 0xFD3D), (0xFD50, 0xFDFB),
-    (0xFE70, 0xFEFC),
-)  # fmt: skip
+ALPHABETS: Final[Ranges] = hex_ranges(
+    "41-5A 61-7A AA BA C0-D6 D8-F6 F8-2AF 370-373 376-377 37B-37D 37F 386 388-481 48A-556 560-588 591-5BD 5BF 5C1-5C2 "
+    "5C4-5C5 5C7-5F2 610-61A 620-65F 66E-6D3 6D5-6DC 6DF-6E8 6EA-6EF 6FA-6FC 6FF 10A0-10FA 10FC-10FF 13A0-13FF "
+    "1C80-1C8F 1C90-1CBF 1D00-1DBF 1E00-1FBC 1FC2-1FCC 1FD0-1FDB 1FE0-1FEC 1FF2-1FFC 2C60-2CE4 2D00-2D2F A4D0-A4F7 "
+    "A640-A66E A680-A69D A722-A788 A78B-A7FF AB30-AB5A AB5C-AB69 AB70-ABBF FB50-FBB1 FBD3-FD3D FD50-FDFB FE70-FEFC"
+)
 """Letters with their marks as (first, last), for rules 2c and 2d: Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Georgian,
 Cherokee, Coptic and Lisu, with code points that Unicode may assign to them."""
 
-NEWER_ALPHABETS: Final[Ranges] = (
-    (0x1400, 0x167F), (0x16A0, 0x16FF), (0x2D30, 0x2D7F), (0xA4F8, 0xA4FF), (0x10280, 0x1034F), (0x10400, 0x104FF),
-)  # fmt: skip
+NEWER_ALPHABETS: Final[Ranges] = hex_ranges("1400-167F 16A0-16FF 2D30-2D7F A4F8-A4FF 10280-1034F 10400-104FF")
 """More of them: Canadian syllabics, runes, Tifinagh, the tones of Lisu, Lycian to Gothic, Deseret to Osage."""
 
-LATIN: Final[Ranges] = (
-    (0x41, 0x2AF),
-    (0x1D00, 0x1DBF),
-    (0x1E00, 0x1EFF),
-    (0x2C60, 0x2C7F),
-    (0xA722, 0xA7FF),
-    (0xAB30, 0xAB69),
-)
+LATIN: Final[Ranges] = hex_ranges("41-2AF 1D00-1DBF 1E00-1EFF 2C60-2C7F A722-A7FF AB30-AB69")
 """Code points of `ALPHABETS` that are Latin, as (first, last)."""
 
-RIGHT_TO_LEFT: Final[Ranges] = ((0x591, 0x6FF), (0xFB50, 0xFEFC))
+RIGHT_TO_LEFT: Final[Ranges] = hex_ranges("591-6FF FB50-FEFC")
 """Code points of `ALPHABETS` that are Hebrew or Arabic, as (first, last)."""
 
 REGIONAL: Final = (0x1F1E6, 0x1F1FF)
@@ -83,31 +56,18 @@ REGIONAL: Final = (0x1F1E6, 0x1F1FF)
 UNKNOWN_LETTER: Final = 0x2AD
 """Stands in Latin words for the letters of other alphabets that look like none: a Latin letter that no language writes."""
 
-OTHER_SCRIPTS: Final[Ranges] = (
-    (0x700, 0x109F), (0x1100, 0x139F), (0x1400, 0x1C7F), (0x1CC0, 0x1CFF), (0x2D30, 0x2DFF), (0x2E80, 0x2FFF),
-    (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3041, 0x30FA), (0x30FC, 0x31EF),
-    (0x31F0, 0xA4CF), (0xA500, 0xA63F), (0xA6A0, 0xA6FF), (0xA800, 0xAB2F), (0xABC0, 0xD7FF), (0xF900, 0xFAFF),
-    (0xFF66, 0xFFDC), (0x10000, 0x1CFFF), (0x1E000, 0x1EFFF), (0x20000, 0x3FFFF),
-)  # fmt: skip
+OTHER_SCRIPTS: Final[Ranges] = hex_ranges(
+    "700-109F 1100-139F 1400-1C7F 1CC0-1CFF 2D30-2DFF 2E80-2FFF 3005-3007 3021-3029 3031-3035 3038-303C 3041-30FA "
+    "30FC-31EF 31F0-A4CF A500-A63F A6A0-A6FF A800-AB2F ABC0-D7FF F900-FAFF FF66-FFDC 10000-1CFFF 1E000-1EFFF "
+    "20000-3FFFF"
+)
 """Blocks of the other scripts, as (first, last). For rule 2c all of their code points count as letters."""
 
-SIGNS: Final[Ranges] = (
-    (0x22, 0x22),
-    (0x27, 0x27),
-    (0x2A, 0x2A),
-    (0x2C, 0x2F),
-    (0x3A, 0x3B),
-    (0x3D, 0x3D),
-    (0x5C, 0x5C),
-    (0x5E, 0x60),
-    (0x7E, 0x7E),
-    (0xB7, 0xB7),
-    (0x2010, 0x2027),
-)
+SIGNS: Final[Ranges] = hex_ranges("22 27 2A 2C-2F 3A-3B 3D 5C 5E-60 7E B7 2010-2027")
 """Signs that set letters apart, as (first, last): under rule 2d, they count as one separator. Signs that are written for letters,
 such as $, @ and !, are not among them."""
 
-SYMBOLS: Final[Ranges] = ((0x2190, 0x2BFF), (0x1D000, 0x1D24F), (0x1F000, 0x1FAFF))
+SYMBOLS: Final[Ranges] = hex_ranges("2190-2BFF 1D000-1D24F 1F000-1FAFF")
 """Blocks of symbols as (first, last): arrows to Braille, musical notation, and emoji. All of them lie above `SIGNS`, and rule 2d drops
 them between letters."""
 

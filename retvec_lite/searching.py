@@ -23,11 +23,11 @@ from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import Floats
 from retvec_lite.data.copies import Words, has_sign, words_and_signs
-from retvec_lite.data.sources import refuse_input
+from retvec_lite.data.sources import check_output
 from retvec_lite.data.texts import is_missing, texts_of
 from retvec_lite.equal_rows import distinct_rows, products
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import require_writable, write_csv
+from retvec_lite.files import write_csv
 from retvec_lite.loading import load
 from retvec_lite.terminal import Progress, watched
 
@@ -55,11 +55,6 @@ class Match(NamedTuple):
         row: its place in the texts, counted from 0.
         text: the text as it was given.
         score: the cosine of its embedding and that of the query.
-
-    Example:
-        >>> from retvec_lite.searching import Match
-        >>> Match(3, "where is my parcel?", 0.93).row
-        3
     """
 
     row: int
@@ -74,12 +69,6 @@ class Duplicates(NamedTuple):
         rows: their places in the texts, counted from 0.
         texts: as they were given.
         scores: how like each is to the first, from the threshold to 1; that of the first is 1.
-
-    Example:
-        >>> from retvec_lite.searching import Duplicates
-        >>> group = Duplicates((0, 4), ("where is my parcel", "hi, where is my parcle"), (1.0, 0.71))
-        >>> group.texts[1:]
-        ('hi, where is my parcle',)
     """
 
     rows: tuple[int, ...]
@@ -175,11 +164,7 @@ def duplicates(
     """
     if not 0 < threshold <= 1:
         raise RetvecLiteError(f"threshold must be above 0 and at most 1, not {threshold:g}.")
-    if output is not None:
-        if not os.fspath(output).lower().endswith(".csv"):
-            raise RetvecLiteError(f"Duplicates are written as .csv, not as {os.fspath(output)}.")
-        require_writable(output, force)
-        refuse_input(output, texts)
+    check_output(output, force, (".csv",), "Duplicates are", texts)
     given = texts_of(texts, text_column, delimiter)
     classifier = file if isinstance(file, Classifier) else load(file)
     with watched(progress) as report:

@@ -36,11 +36,6 @@ class LanguageSpan(NamedTuple):
         end: index behind its last character.
         label: its language; None for no language.
         probability: of the label, as `Prediction` has it.
-
-    Example:
-        >>> from retvec_lite.spans import LanguageSpan
-        >>> LanguageSpan(0, 12, "de", 0.98).label
-        'de'
     """
 
     start: int

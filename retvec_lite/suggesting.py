@@ -19,11 +19,11 @@ from retvec_lite.classifier import Classifier
 from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.copies import different
 from retvec_lite.data.labels import join_labels
-from retvec_lite.data.sources import refuse_input
+from retvec_lite.data.sources import check_output
 from retvec_lite.data.texts import texts_of
 from retvec_lite.equal_rows import distinct_rows
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write, refuse_existing, require_writable, write_csv
+from retvec_lite.files import atomic_write, refuse_existing, write_csv
 from retvec_lite.loading import load
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.terminal import Progress, watched
@@ -45,11 +45,6 @@ class Suggestion(NamedTuple):
         row: its place in the texts, counted from 0.
         text: the text as it was given.
         suggestion: the label that the classifier would give it, several joined by `|`; empty for none, or without a classifier.
-
-    Example:
-        >>> from retvec_lite.suggesting import Suggestion
-        >>> Suggestion(7, "where is my parcel?", "delivery").suggestion
-        'delivery'
     """
 
     row: int
@@ -103,12 +98,7 @@ def suggest(
     """
     if count < 1:
         raise RetvecLiteError(f"count must be at least 1, not {count}.")
-    if output is not None:
-        if not os.fspath(output).lower().endswith((".csv", ".html")):
-            raise RetvecLiteError(f"Suggestions are written as .csv or .html, not as {os.fspath(output)}.")
-        require_writable(output, force)
-        refuse_input(output, texts)
-        refuse_input(output, labelled)
+    check_output(output, force, (".csv", ".html"), "Suggestions are", texts, labelled)
     given = texts_of(texts, text_column, delimiter)
     try:
         known = [] if labelled is None else texts_of(labelled, text_column, delimiter)
@@ -207,7 +197,7 @@ def _write(
     found: Sequence[Suggestion], classifier: Classifier | None, output: str | os.PathLike[str], force: bool
 ) -> None:
     if os.fspath(output).lower().endswith(".html"):
-        from retvec_lite.report_page.labelling import labelling_page
+        from retvec_lite.report_page import labelling_page
 
         refuse_existing(output, force)
         labels = () if classifier is None else classifier.labels

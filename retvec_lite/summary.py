@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from retvec_lite.card import describe_meaning, describe_teacher
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.scores import score_names
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
@@ -18,7 +19,7 @@ _EXAMPLES: Final = 2
 """Texts that are shown of each of the weakest labels."""
 
 
-def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
+def summary(model: TrainedModel, held_out: HeldOutAnswers | None = None) -> str:
     """Return what a terminal shows of a trained classifier: what it is, scores, what to check, and last, where the eye falls, the verdict.
 
     Right after a training, with what was `held_out`, the verdict comes with texts of the weakest labels.
@@ -69,10 +70,8 @@ def summary(model: TrainedModel, held_out: HeldOut | None = None) -> str:
 def _tables(model: TrainedModel) -> Iterator[Table]:
     """Yield the scores by share of mistyped words, and the most frequent confusions."""
     facts = model.training
-    names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
-    if model.decision.multi_label:
-        names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
-    names |= {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
+    more = {"in_scope_unknown": "unknown", "unknown_recognized": "unknown recognized"}
+    names = score_names(model.decision.multi_label) | more
     found = sorted(facts.get("validation", {}).items(), key=lambda item: float(item[0]))
     names = {key: name for key, name in names.items() if all(scores.get(key) is not None for _, scores in found)}
     rows = [(f"{float(rate):.0%}", *(f"{scores[key]:.3f}" for key in names)) for rate, scores in found]
@@ -86,7 +85,7 @@ def _tables(model: TrainedModel) -> Iterator[Table]:
         yield Table("Confusions (no typos)", ("expected", "predicted", "texts"), rows, frozenset({"texts"}))
 
 
-def _examples(facts: Mapping[str, Any], held_out: HeldOut | None) -> Iterator[str]:
+def _examples(facts: Mapping[str, Any], held_out: HeldOutAnswers | None) -> Iterator[str]:
     """Yield texts of the weakest labels that were taken for another one, the surest mistakes first."""
     if held_out is None or held_out.dataset.multi_label:
         return

@@ -3,6 +3,7 @@
 Importing this module is cheap: the exporter is loaded by `export`, TensorFlow by none that predicts.
 """
 
+import dataclasses
 import functools
 import math
 import os
@@ -15,18 +16,17 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
-from retvec_lite.data.outcome import Rate, lean
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.rejection import Rate, check_asked, facts_at, lean, read_threshold, without_answer
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.learning import TEXTS_NAME, Lesson, joined, newer_texts, options_of, read_kept, texts_bytes
 from retvec_lite.model.reference_network import Reference
-from retvec_lite.model.rejecting import check_asked, read_threshold, with_threshold, with_unknown_label
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED
 from retvec_lite.runtime.artifact import CLASSIFIER_FILE, Artifact
-from retvec_lite.runtime.pool import Runs, refuse_litert
+from retvec_lite.runtime.pool import USUAL, Running, Runs
 from retvec_lite.summary import summary
 from retvec_lite.terminal import Progress, watched
 from retvec_lite.training.request import Request, read_request
@@ -56,32 +56,23 @@ class TrainedClassifier(Classifier):
         validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
         held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
         lesson: what `learn` taught it, right after that; otherwise None.
-
-    Example:
-        >>> import retvec_lite as rl
-        >>> isinstance(rl.load("classifier"), rl.TrainedClassifier)
-        True
     """
 
     def __init__(
         self,
         model: TrainedModel,
-        held_out: HeldOut | None = None,
+        held_out: HeldOutAnswers | None = None,
         *,
         kept: Dataset | Path | None = None,
-        num_threads: int = 1,
-        runtime: str | None = None,
-        workers: int | None = None,
-        isolated: bool = False,
-        languages: Sequence[str] | None = None,
+        running: Running = USUAL,
     ) -> None:
-        """Wrap weights, and what is kept of the texts of their training, or where; `load` describes the other options."""
+        """Wrap weights, and what is kept of the texts of their training, or where."""
         self.model, self.held_out = model, held_out
         self.validation = dict(held_out.validation) if held_out else {}
         self.lesson: Lesson | None = None
         self._kept = kept
-        self._begin(model.labels, model.encoder, model.decision, (num_threads, runtime, workers, isolated, languages))
-        refuse_litert(num_threads, runtime)
+        self._begin(model.labels, model.encoder, model.decision, running)
+        running.refuse_litert()
 
     def __getstate__(self) -> dict[str, Any]:
         # Texts stay here: other processes answer, and need none of them.
@@ -89,9 +80,7 @@ class TrainedClassifier(Classifier):
 
     def _like(self, model: TrainedModel, kept: Dataset | Path | None) -> "TrainedClassifier":
         """Return a classifier of another model with the options of this one, and what it answered to held-out texts."""
-        threads, runtime, workers, isolated, languages = self._options
-        options = {"runtime": runtime, "workers": workers, "isolated": isolated, "languages": languages}
-        made = TrainedClassifier(model, self.held_out, kept=kept, num_threads=threads, **options)
+        made = TrainedClassifier(model, self.held_out, kept=kept, running=self._running)
         made.validation = self.validation
         return made
 
@@ -111,7 +100,7 @@ class TrainedClassifier(Classifier):
     def _engine(self) -> tuple[str, Callable[[], Runs]]:
         if self._file is not None:
             return super()._engine
-        if self._options[3]:
+        if self._running.isolated:
             raise RetvecLiteError("Without an engine, a trained classifier cannot be isolated: export it as .tflite.")
         make: Any = functools.partial(Reference, self.model)  # which is asked for probabilities alone
         return "numpy", make
@@ -157,7 +146,7 @@ class TrainedClassifier(Classifier):
         report = report_of(self.model, {f"{rate:g}": found.to_dict() for rate, found in self.validation.items()})
         contents = [self.model.to_bytes(), report_json(report), model_card(report)]
         if self.held_out:
-            from retvec_lite.report_page.page import training_page
+            from retvec_lite.report_page import training_page
 
             contents.append(training_page(self.model, self.held_out))
         files = [
@@ -226,7 +215,8 @@ class TrainedClassifier(Classifier):
             raise RetvecLiteError("labels and unknown_label are for texts to choose by: pass those as data.")
         if unknown_label in model.labels and unknown_label != model.decision.unknown_label:
             blind = not has_data and threshold is None
-            whole = self._like(with_unknown_label(model, str(unknown_label), blind), self._kept)
+            decision, facts = without_answer(model.decision, model.training, str(unknown_label), blind)
+            whole = self._like(dataclasses.replace(model, decision=decision, training=facts), self._kept)
         if has_data:
             evaluation = evaluate(
                 whole, data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
@@ -239,7 +229,9 @@ class TrainedClassifier(Classifier):
             if keep is not None and not has_data:
                 answers = self.training.get("right_answers", math.inf)
                 threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
-        return self._like(with_threshold(whole.model, float(threshold), None if has_data else keep), self._kept)
+        decision = dataclasses.replace(whole.decision, threshold=float(threshold))
+        facts = facts_at(whole.training, None if has_data else keep)
+        return self._like(dataclasses.replace(whole.model, decision=decision, training=facts), self._kept)
 
     @checked
     def export(

@@ -8,8 +8,8 @@ from typing import Final
 
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
-from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.foreign import read_whole
+from retvec_lite.errors import shown
+from retvec_lite.foreign import read_file
 from retvec_lite.loading import load
 from retvec_lite.manifest import (
     LARGEST,
@@ -35,13 +35,6 @@ class Update:
         manifest: what it holds, as signed.
         files: the listed files that were there, in the order of the manifest, checked.
         tried: those of them that answered the golden texts.
-
-    Example:
-        >>> import retvec_lite as rl
-        >>> key = rl.make_key("update.key")
-        >>> report = rl.load("classifier").export("dist", formats="engine", name="router", model_version=7, sign="update.key")
-        >>> print(str(rl.check_update("dist", key, "router", installed=6)).splitlines()[0])
-        router 7: signed with this key.
     """
 
     manifest: Manifest
@@ -85,7 +78,8 @@ def check_update(
         7
     """
     place = Path(folder)
-    manifest = open_manifest(_read(place / MANIFEST_NAME), _read(place / SIGNATURE_NAME), key, name, installed)
+    content, signature = read_file(place / MANIFEST_NAME, LARGEST), read_file(place / SIGNATURE_NAME, LARGEST)
+    manifest = open_manifest(content, signature, key, name, installed)
     files = [place / file.file for file in manifest.files if Path(file.file).name == file.file]
     found = tuple(file for file in files if os.path.lexists(file))
     if not found:
@@ -134,10 +128,3 @@ def _labels(classifier: Classifier, text: str) -> list[str]:
     """Return the labels of a text: one, none, or any number where there may be several."""
     answers = classifier.predict(text, None if classifier.decision.multi_label else 1)
     return [answer.label for answer in answers if answer.label is not None]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return read_whole(path, LARGEST)
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error

@@ -26,31 +26,14 @@ _MOST_CHARS: Final = 16_384
 _TINY: Final = 2.0**-126
 """The least positive normal float32: a probability may be rounded to 0."""
 
-Answers = Callable[[list[str]], Floats]
-"""From texts that fit into the input to the rows of a table, float32 `[texts, columns]`."""
-
 
 def read_limit(config: EncoderConfig) -> int:
-    """Return how many code points of a condensed text a classifier reads at most.
-
-    Example:
-        >>> from retvec_lite.contract import EncoderConfig
-        >>> from retvec_lite.windows import read_limit
-        >>> read_limit(EncoderConfig(max_chars=104))
-        3328
-    """
+    """Return how many code points of a condensed text a classifier reads at most."""
     return max(MOST_DECOMPOSED * config.max_chars, min(_MOST_WINDOWS * config.max_chars, _MOST_CHARS))
 
 
 def describe_reading(config: EncoderConfig) -> str:
-    """Return what a classifier reads of a text, in words.
-
-    Example:
-        >>> from retvec_lite.contract import EncoderConfig
-        >>> from retvec_lite.windows import describe_reading
-        >>> describe_reading(EncoderConfig(max_chars=104))
-        'the first 3,328 code points of a text, in windows of 104'
-    """
+    """Return what a classifier reads of a text, in words."""
     limit = read_limit(config)
     windows = f", in windows of {config.max_chars:,}" if limit > config.max_chars else ""
     return f"the first {limit:,} code points of a text{windows}"
@@ -148,11 +131,13 @@ def mean_embedding(table: Floats) -> Floats:
 
 
 def answer_in_windows(
-    answer: Answers, parts: Sequence[Sequence[str]], join: Callable[[Floats, Sequence[str]], Floats]
+    answer: Callable[[list[str]], Floats],
+    parts: Sequence[Sequence[str]],
+    join: Callable[[Floats, Sequence[str]], Floats],
 ) -> Floats:
     """Return a row for each text, float32 `[texts, columns]`: every different window is answered once, and `join` makes one of several.
 
-    `parts` are the windows of each text. `join` gets the rows of a text's windows, and the windows.
+    `answer` makes a table of texts that fit into the input, float32 `[texts, columns]`. `parts` are the windows of each text. `join` gets the rows of a text's windows, and the windows.
     """
     if all(len(windows) == 1 for windows in parts):
         return answer([window for (window,) in parts])

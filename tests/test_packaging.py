@@ -159,9 +159,9 @@ def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path
         archive.extractall(site)
     code = (
         "import retvec_lite, retvec_lite.converters, retvec_lite.cli\n"
-        "from retvec_lite.data.dataset import load_starter, starter_file\n"
+        "from retvec_lite.data.dataset import read_dataset, starter_file\n"
         "print(retvec_lite.__file__, retvec_lite.converters.__file__, starter_file('test'), sep='\\n')\n"
-        "print(len(load_starter('train')), len(load_starter('test')))\n"
+        "print(*(len(read_dataset(starter_file(split))) for split in ('train', 'test')))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(

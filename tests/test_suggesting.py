@@ -15,7 +15,7 @@ from command_line import Main, write_table
 from patience import PATIENCE
 
 import retvec_lite as rl
-from retvec_lite.report_page.labelling import labelling_page
+from retvec_lite.report_page import labelling_page
 from retvec_lite.suggesting import middles, uncertainty
 from retvec_lite.terminal import silent
 

@@ -20,8 +20,7 @@ from retvec_lite.contract import Floats, Ints
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import IOS, load_coremltools
 from retvec_lite.converters.evaluator import Operation, Program
-from retvec_lite.converters.evaluator.package import Array, bits_of, proto
-from retvec_lite.converters.evaluator.values import Type
+from retvec_lite.converters.evaluator.package import Array, Type, bits_of, proto
 from retvec_lite.converters.format import (
     PARTS,
     Contents,

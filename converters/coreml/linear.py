@@ -11,25 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from coremltools.converters.mil import Builder as mb
 
+from retvec_lite import meaning as rules
 from retvec_lite.contract import Floats
 from retvec_lite.converters.coreml.encoder import Characters
 from retvec_lite.converters.coreml.network import from_grid, from_palette
-from retvec_lite.meaning import (
-    CODEBOOK_ROWS,
-    DIMENSION,
-    FINGERPRINTS,
-    LETTER_NUMBERS,
-    LETTER_SPREAD,
-    LONGEST,
-    LOOK_UPS,
-    NO_WORD,
-    PROJECTION,
-    STEPS,
-    SUBSPACES,
-    hash_matrix,
-    letter_table,
-    word_limit,
-)
 from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
 from retvec_lite.normal_form import UNKNOWN_LETTER
 
@@ -188,7 +173,7 @@ class Letters(NamedTuple):
 
 def find_letters(characters: Characters) -> Letters:
     """Fold the characters of one text."""
-    values, places = np.unique(letter_table().marked, return_inverse=True)
+    values, places = np.unique(rules.letter_table().marked, return_inverse=True)
     levels = np.zeros(256, np.float32)
     levels[: len(values)] = values
     indices = places.reshape(-1, 1).astype(np.uint8)
@@ -211,9 +196,9 @@ def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> Var:
     number, known = _look_up(words, weights)
     table = from_palette(weights["meaning/codes"].astype(np.uint8), _BYTES, 8, "meaning_codes")
     codes = mb.gather(x=table, indices=mb.cast(x=number, dtype="int32"), axis=0, name="meaning_word_codes")
-    first = np.arange(SUBSPACES, dtype=np.float32) * _float(CODES)
+    first = np.arange(rules.SUBSPACES, dtype=np.float32) * _float(CODES)
     places = mb.cast(x=mb.add(x=codes, y=first), dtype="int32", name="meaning_codebook_rows")
-    books = weights["meaning/codebooks"].astype(np.int8).reshape(CODEBOOK_ROWS)
+    books = weights["meaning/codebooks"].astype(np.int8).reshape(rules.CODEBOOK_ROWS)
     ones = np.ones((1, books.shape[1]), np.float32)
     rows = mb.gather(
         x=from_grid(books, ones, 1, "meaning_codebooks"),
@@ -222,7 +207,7 @@ def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> Var:
         name="meaning_word_parts",
     )
     count = words.shape[0]
-    vectors = mb.reshape(x=rows, shape=[count, DIMENSION], name="meaning_word_vectors")
+    vectors = mb.reshape(x=rows, shape=[count, rules.DIMENSION], name="meaning_word_vectors")
     total = mb.matmul(x=mb.reshape(x=known, shape=[1, count]), y=vectors, name="meaning_total")
     square = mb.reduce_sum(x=mb.mul(x=total, y=total), axes=[1], keep_dims=True)
     length = mb.sqrt(x=mb.maximum(x=square, y=_float(1)), name="meaning_length")
@@ -231,17 +216,17 @@ def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> Var:
 
 def meaning_logits(meaning: Var, weights: Mapping[str, Floats]) -> Var:
     """Compute what the meaning says about the labels, float32 `[1, classes]`."""
-    projection = mb.const(val=weights[PROJECTION].astype(np.float32), name="meaning_projection")
+    projection = mb.const(val=weights[rules.PROJECTION].astype(np.float32), name="meaning_projection")
     return mb.matmul(x=meaning, y=projection, name="meaning_logits")
 
 
 def _words(found: Letters) -> Var:
     """Return the numbers of each word's letters, 0 behind it and for words that are too long: float32 `[words, 17]`."""
     length = found.chars.shape[1]
-    count, width = word_limit(length), LONGEST + 1
-    spread = mb.mul(x=found.chars, y=_float(LETTER_SPREAD))
-    share = mb.floor(x=mb.mul(x=spread, y=_float(1 / LETTER_NUMBERS)))
-    number = mb.add(x=mb.sub(x=spread, y=mb.mul(x=share, y=_float(LETTER_NUMBERS))), y=_float(1))
+    count, width = rules.word_limit(length), rules.LONGEST + 1
+    spread = mb.mul(x=found.chars, y=_float(rules.LETTER_SPREAD))
+    share = mb.floor(x=mb.mul(x=spread, y=_float(1 / rules.LETTER_NUMBERS)))
+    number = mb.add(x=mb.sub(x=spread, y=mb.mul(x=share, y=_float(rules.LETTER_NUMBERS))), y=_float(1))
     number = mb.mul(x=number, y=found.letters, name="meaning_letter_number")
 
     is_letter = mb.greater(x=found.letters, y=_float(0.5))
@@ -259,7 +244,7 @@ def _words(found: Letters) -> Var:
     )
     outside = mb.cast(x=mb.less(x=found_numbers, y=_float(0.5)), dtype="fp32")
     behind = mb.matmul(x=outside, y=np.triu(np.ones((width, width), np.float32)), name="meaning_behind")
-    ends = mb.slice_by_index(x=behind, begin=[0, LONGEST], end=[count, width])
+    ends = mb.slice_by_index(x=behind, begin=[0, rules.LONGEST], end=[count, width])
     fits = mb.cast(x=mb.greater(x=ends, y=_float(0.5)), dtype="fp32")
     inside = mb.mul(x=mb.cast(x=mb.less(x=behind, y=_float(0.5)), dtype="fp32"), y=fits)
     return mb.mul(x=found_numbers, y=inside, name="meaning_word_numbers")
@@ -268,9 +253,10 @@ def _words(found: Letters) -> Var:
 def _look_up(words: Var, weights: Mapping[str, Floats]) -> tuple[Var, Var]:
     """Look up words, float32 `[words, 17]`; return their numbers and 1 where they are known, else 0: float32 `[words]` both."""
     count = words.shape[0]
-    sums = mb.matmul(x=words, y=hash_matrix(), name="meaning_sums")
+    sums = mb.matmul(x=words, y=rules.hash_matrix(), name="meaning_sums")
     place, step, mark, first = (
-        mb.slice_by_index(x=sums, begin=[0, LOOK_UPS * part], end=[count, LOOK_UPS * (part + 1)]) for part in range(4)
+        mb.slice_by_index(x=sums, begin=[0, rules.LOOK_UPS * part], end=[count, rules.LOOK_UPS * (part + 1)])
+        for part in range(4)
     )
 
     def table(name: str) -> Var:
@@ -282,27 +268,33 @@ def _look_up(words: Var, weights: Mapping[str, Floats]) -> tuple[Var, Var]:
         return mb.reshape(x=found, shape=shape, name=f"meaning_{name}_found")
 
     size = weights["meaning/displacements"].size
-    displacement = looked_up("displacements", modulo(place, size, "meaning_displaced_by"), [count, LOOK_UPS])
-    strides = mb.add(x=modulo(step, STEPS, "meaning_step"), y=_float(1))
+    displacement = looked_up("displacements", modulo(place, size, "meaning_displaced_by"), [count, rules.LOOK_UPS])
+    strides = mb.add(x=modulo(step, rules.STEPS, "meaning_step"), y=_float(1))
     row = mb.add(x=first, y=mb.mul(x=displacement, y=strides))
-    stored = looked_up("rows", modulo(row, len(weights["meaning/rows"]), "meaning_row_of_word"), [count * LOOK_UPS, 3])
+    stored = looked_up(
+        "rows", modulo(row, len(weights["meaning/rows"]), "meaning_row_of_word"), [count * rules.LOOK_UPS, 3]
+    )
     powers = np.array([[1], [2**8], [2**16]], np.float32)
-    value = mb.reshape(x=mb.matmul(x=stored, y=powers), shape=[count, LOOK_UPS], name="meaning_row_value")
+    value = mb.reshape(x=mb.matmul(x=stored, y=powers), shape=[count, rules.LOOK_UPS], name="meaning_row_value")
     # No letters have the fingerprint 0, which no key has.
     fingerprint = mb.add(
-        x=modulo(mark, FINGERPRINTS, "meaning_mark"), y=mb.minimum(x=mark, y=_float(1)), name="meaning_fingerprint"
+        x=modulo(mark, rules.FINGERPRINTS, "meaning_mark"),
+        y=mb.minimum(x=mark, y=_float(1)),
+        name="meaning_fingerprint",
     )
-    number = mb.sub(x=value, y=mb.mul(x=fingerprint, y=_float(NO_WORD + 1)), name="meaning_number_if_equal")
-    hits = mb.logical_and(x=mb.greater_equal(x=number, y=_float(0)), y=mb.less(x=number, y=_float(NO_WORD)))
-    counts = np.array([[_EXACT] + [1.0] * LONGEST], np.float32)
-    score = mb.mul(x=mb.sub(x=_float(NO_WORD), y=number), y=counts)
+    number = mb.sub(x=value, y=mb.mul(x=fingerprint, y=_float(rules.NO_WORD + 1)), name="meaning_number_if_equal")
+    hits = mb.logical_and(x=mb.greater_equal(x=number, y=_float(0)), y=mb.less(x=number, y=_float(rules.NO_WORD)))
+    counts = np.array([[_EXACT] + [1.0] * rules.LONGEST], np.float32)
+    score = mb.mul(x=mb.sub(x=_float(rules.NO_WORD), y=number), y=counts)
     best = mb.reduce_max(
         x=mb.select(cond=hits, a=score, b=_float(0)), axes=[1], keep_dims=False, name="meaning_best_hit"
     )
     is_exact = mb.greater_equal(x=best, y=_float(_EXACT))
     best = mb.select(cond=is_exact, a=mb.mul(x=best, y=_float(1 / _EXACT)), b=best)
     is_known = mb.greater(x=best, y=_float(0))
-    number = mb.select(cond=is_known, a=mb.sub(x=_float(NO_WORD), y=best), b=_float(0), name="meaning_word_number")
+    number = mb.select(
+        cond=is_known, a=mb.sub(x=_float(rules.NO_WORD), y=best), b=_float(0), name="meaning_word_number"
+    )
     return number, mb.cast(x=is_known, dtype="fp32", name="meaning_is_known")
 
 

@@ -15,16 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from retvec_lite.converters.evaluator.many import Texts, compute, has_texts
 from retvec_lite.converters.evaluator.ops import OPS
-from retvec_lite.converters.evaluator.package import NUMPY_TYPES, Array, proto, read_package
-from retvec_lite.converters.evaluator.values import MOST, Type, check, check_all, immediate_value, type_of
+from retvec_lite.converters.evaluator.package import MOST, NUMPY_TYPES, Array, Type, immediate_value, read_package
 from retvec_lite.errors import RetvecLiteError, reason
 
 _OPSET, _VERSION = "CoreML6", 7
 """The opset of iOS 16, and the version of the model description that belongs to it."""
-
-_INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
 
 _MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 """What comes of a description that is a valid protobuf and no valid program: an unknown enum, an op without outputs, a size that overflows."""
@@ -40,6 +36,11 @@ class Literal:
     value: Any
     type: Type
     stored: int = 0
+
+    @property
+    def of_all(self) -> Any:
+        """The value as ops take it: an array with an axis of texts in front."""
+        return self.value[None] if isinstance(self.value, np.ndarray) else self.value
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,6 @@ class Operation:
     def literals(self) -> Iterable[tuple[str, Literal]]:
         """The values that the op holds itself, each with the name of its input."""
         return ((key, item) for key, items in self.inputs.items() for item in items if isinstance(item, Literal))
-
-
-@dataclass(frozen=True)
-class _Step:
-    """An op to be computed: what is known of its arguments, and the names of the other ones; whether its result depends on no input."""
-
-    operation: Operation
-    known: Mapping[str, Any]
-    open: Mapping[str, tuple[str | Literal, ...]]
-    is_constant: bool
 
 
 class Program:
@@ -107,14 +98,15 @@ class Program:
                 f"release makes and verifies packages for iOS 16 ({_OPSET}, version {_VERSION}): export it again."
             )
         block = function.block_specializations[function.opset]
-        self.inputs = {item.name: type_of(item.type) for item in function.inputs}
+        self.inputs = {item.name: Type.of(item.type) for item in function.inputs}
         self.outputs = list(block.outputs)
         self.operations = [self._operation(item) for item in block.operations]
         for file in package.weights.values():
             file.check_all_read()
         self._producers: dict[str, Operation] = {}
         self._constants: dict[str, Any] = {}
-        self._plans: dict[tuple[str, ...], tuple[int, list[_Step]]] = {}
+        self._fixed: set[str] = set()
+        """Values that depend on no input; `_constants` has those that are known already."""
         largest = max((math.prod(kind.shape) for item in self.operations for _, kind in item.outputs), default=1)
         self._together = max(1, min(_TOGETHER, MOST // max(1, largest)))
         self._check_order()
@@ -141,7 +133,7 @@ class Program:
         """
         self._check_names(inputs)
         for name, value in inputs.items():
-            check(f"The input {name!r}", self.inputs[name], value)
+            self.inputs[name].check(f"The input {name!r}", value)
         found = self.run_all({name: value[None] for name, value in inputs.items()}, wanted)
         return {name: values[0] for name, values in found.items()}
 
@@ -158,7 +150,7 @@ class Program:
         names = self.outputs if wanted is None else list(wanted)
         self._check_names(inputs)
         for name, value in inputs.items():
-            check_all(f"The input {name!r}", self.inputs[name], value)
+            self.inputs[name].check_all(f"The input {name!r}", value)
         count = max((len(value) for value in inputs.values()), default=1)
         parts = [
             self._run_part({name: value[start : start + self._together] for name, value in inputs.items()}, names)
@@ -167,16 +159,16 @@ class Program:
         return {name: _joined([part[name] for part in parts]) for name in names}
 
     def _run_part(self, inputs: Mapping[str, Array], names: Sequence[str]) -> dict[str, Any]:
-        values: dict[str, Any] = {name: Texts(value) for name, value in inputs.items()}
+        values: dict[str, Any] = dict(inputs)
         # Infinity is a valid fp16 result; the caller judges what comes of it.
         with np.errstate(all="ignore"):
-            for step in self._needed(tuple(names)):
-                arguments = {key: self._argument(items, values) for key, items in step.open.items()}
-                found = _compute(step.operation, {**step.known, **arguments})
-                (self._constants if step.is_constant else values).update(found)
-        found = {name: self._known(name, values) for name in names}
+            for operation in self._needed(names):
+                name = operation.outputs[0][0]
+                if name not in self._constants:
+                    arguments = {key: self._argument(items, values) for key, items in operation.inputs.items()}
+                    (self._constants if name in self._fixed else values).update(_compute(operation, arguments))
         count = max((len(value) for value in inputs.values()), default=1)
-        return {name: value.values if isinstance(value, Texts) else [value] * count for name, value in found.items()}
+        return {name: _of_each(self._known(name, values), count) for name in names}
 
     def _check_names(self, inputs: Mapping[str, Any]) -> None:
         if set(inputs) != set(self.inputs):
@@ -190,55 +182,28 @@ class Program:
     def _known(self, name: str, values: Mapping[str, Any]) -> Any:
         return self._constants[name] if name in self._constants else values[name]
 
-    def _needed(self, names: tuple[str, ...]) -> list[_Step]:
-        """Return the ops behind some values, in order, but those whose results are known constants."""
-        counted, plan = self._plans.get(names, (-1, []))
-        if counted != len(self._constants):
-            reached, waiting = set(), list(names)
-            while waiting:
-                name = waiting.pop()
-                if name in self.inputs:
-                    continue
-                if name not in self._producers:
-                    raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
-                operation = self._producers[name]
-                if id(operation) not in reached:
-                    reached.add(id(operation))
-                    waiting.extend(operation.sources)
-            plan = self._steps(operation for operation in self.operations if id(operation) in reached)
-            self._plans[names] = len(self._constants), plan
-        return plan
-
-    def _steps(self, operations: Iterable[Operation]) -> list[_Step]:
-        """Return what is to be done for some ops. Most arguments are constants, which are looked up once."""
-        steps, constants = [], set(self._constants)
-        for operation in operations:
-            if operation.outputs[0][0] in self._constants:
+    def _needed(self, names: Sequence[str]) -> list[Operation]:
+        """Return the ops behind some values, in order."""
+        reached, waiting = set(), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in self.inputs:
                 continue
-            is_constant = constants.issuperset(operation.sources)
-            constants.update(name for name, _ in operation.outputs if is_constant)
-            known = {
-                key: self._argument(items, {})
-                for key, items in operation.inputs.items()
-                if all(isinstance(item, Literal) or item in self._constants for item in items)
-            }
-            steps.append(
-                _Step(
-                    operation,
-                    known,
-                    {key: items for key, items in operation.inputs.items() if key not in known},
-                    is_constant,
-                )
-            )
-        return steps
+            if name not in self._producers:
+                raise RetvecLiteError(f"{self.package.path.name} has no value named {name!r}.")
+            operation = self._producers[name]
+            if id(operation) not in reached:
+                reached.add(id(operation))
+                waiting.extend(operation.sources)
+        return [operation for operation in self.operations if id(operation) in reached]
 
     def _argument(self, items: Sequence[str | Literal], values: Mapping[str, Any]) -> Any:
-        found = [item.value if isinstance(item, Literal) else self._known(item, values) for item in items]
+        found = [item.of_all if isinstance(item, Literal) else self._known(item, values) for item in items]
         return found[0] if len(found) == 1 else found
 
     def _operation(self, item: Any) -> Operation:
         """Parse one op and check its inputs against the op's parameters."""
-        outputs = tuple((output.name, type_of(output.type)) for output in item.outputs)
+        outputs = tuple((output.name, Type.of(output.type)) for output in item.outputs)
         attributes = {key: self._literal(value) for key, value in item.attributes.items()}
         label = attributes.pop("name", None)
         name = str(label.value) if label is not None else outputs[0][0]
@@ -268,7 +233,7 @@ class Program:
         return Operation(item.type, name, inputs, outputs)
 
     def _literal(self, value: Any) -> Literal:
-        kind = type_of(value.type)
+        kind = Type.of(value.type)
         if kind.kind == "list" and value.immediateValue.WhichOneof("value") == "list":
             items = [self._literal(item).value for item in value.immediateValue.list.values]
             if len(items) != kind.shape[0]:
@@ -297,6 +262,8 @@ class Program:
                     raise RetvecLiteError(f"Two values are named {name!r}.")
                 known.add(name)
                 self._producers[name] = operation
+            if self._fixed.issuperset(operation.sources):
+                self._fixed.update(name for name, _ in operation.outputs)
         for name in self.outputs:
             if name not in known:
                 raise RetvecLiteError(f"No op computes the output {name!r}.")
@@ -304,12 +271,7 @@ class Program:
     def _check_description(self) -> None:
         """Check that the description for apps has the program's inputs and outputs."""
         description = self.package.spec.description
-        arrays = {item.name: item.type.multiArrayType for item in description.input}
-        data_type = proto().Model_pb2.FeatureTypes__pb2.ArrayFeatureType.ArrayDataType.Name
-        told = {
-            name: Type("tensor", _INPUT_TYPES.get(data_type(array.dataType), "?"), tuple(array.shape))
-            for name, array in arrays.items()
-        }
+        told = self.package.input_types
         if told != self.inputs:
             raise RetvecLiteError(f"The description names the inputs {told}, the program {self.inputs}.")
         outputs = [item.name for item in description.output]
@@ -327,31 +289,36 @@ def _parameters(kind: str) -> tuple[set[str], set[str]]:
 
 
 def _compute(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results of an op by their names, of the declared types; `Texts` if an argument is."""
-    is_many = any(map(has_texts, arguments.values()))
+    """Return the results of an op by their names, of the declared types."""
+    place = f"the op {operation.name!r} ({operation.kind})"
     if operation.kind == "const":
         results: tuple[Any, ...] = (arguments["val"],)
     else:
         try:
-            computed = compute(operation.kind, arguments) if is_many else OPS[operation.kind](**arguments)
+            computed = OPS[operation.kind](**arguments)
         except RetvecLiteError as error:
-            raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {_place(operation)}).") from error
+            raise RetvecLiteError(f"{str(error).removesuffix('.')} (in {place}).") from error
         except _MALFORMED as error:
-            raise RetvecLiteError(f"Cannot compute {_place(operation)}: {reason(error)}.") from error
+            raise RetvecLiteError(f"Cannot compute {place}: {reason(error)}.") from error
         results = computed if isinstance(computed, tuple) else (computed,)
     if len(results) != len(operation.outputs):
-        raise RetvecLiteError(f"Cannot compute {_place(operation)}: it declares {len(operation.outputs)} outputs.")
+        raise RetvecLiteError(f"Cannot compute {place}: it declares {len(operation.outputs)} outputs.")
     for (name, kind), value in zip(operation.outputs, results, strict=True):
-        (check_all if is_many else check)(f"The output {name!r} of {_place(operation)}", kind, value)
-    found = {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
-    return {name: Texts(value) for name, value in found.items()} if is_many else found
+        (kind.check if operation.kind == "const" and not isinstance(value, np.ndarray) else kind.check_all)(
+            f"The output {name!r} of {place}", value
+        )
+    return {name: value for (name, _), value in zip(operation.outputs, results, strict=True)}
+
+
+def _of_each(value: Any, count: int) -> Any:
+    """Return a value as that of each text."""
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value, (count, *value.shape[1:]))
+    is_of_texts = isinstance(value, list) and len(value) in (1, count)
+    return value * (count // len(value)) if is_of_texts else [value] * count
 
 
 def _joined(parts: Sequence[Any]) -> Any:
     """Return arrays as one `[texts, *shape]`, lists as one list."""
     whole = [item for part in parts for item in part]
     return np.stack(whole) if isinstance(whole[0], np.ndarray) else whole
-
-
-def _place(operation: Operation) -> str:
-    return f"the op {operation.name!r} ({operation.kind})"

@@ -1,8 +1,11 @@
 """The ops of Core ML's MIL that our graphs use, in NumPy.
 
 Meanings are those of https://apple.github.io/coremltools/source/coremltools.converters.mil.mil.ops.defs.html. Each op is one
-function; its parameters have the names of the op's inputs. Values are arrays; a constant string is a `str`, several values
-in one input are a list. Inputs, and values of inputs, that no graph of ours has are errors.
+function; its parameters have the names of the op's inputs. Inputs, and values of inputs, that no graph of ours has are errors.
+
+An op computes many texts at once, since a call takes NumPy longer than one text does: values are arrays with an axis of texts in front,
+of one where a value is the same for all. What an op does to a text is done behind this axis. A constant string is a `str`, several
+values in one input are a list.
 
 fp16: elementwise arithmetic rounds each result to fp16. Sums over many values (reductions, matrix products) accumulate in
 fp32 and round once; functions like tanh compute in fp32 and round once.
@@ -43,22 +46,32 @@ def _require_boolean(values: Array) -> None:
 
 def _require_default(**flags: Any) -> None:
     """Flags that are always given, and always off, in our graphs."""
-    given = [name for name, value in flags.items() if value]
+    given = [name for name, value in flags.items() if _fixed(value)]
     if given:
         raise RetvecLiteError(f"The evaluator does not support {', '.join(given)}.")
 
 
-def _axis(axis: Any, rank: int) -> int:
-    """Return an axis counted from the front."""
-    place = int(axis)
+def _fixed(value: Any) -> Any:
+    """Return what must be the same for all texts."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if len(value) != 1:
+        raise RetvecLiteError("What must be constant differs between texts.")
+    return value[0]
+
+
+def _axis(axis: Any, values: Array) -> int:
+    """Return where an axis of a text stands, counted from the front of some values."""
+    place, rank = int(_fixed(axis)), values.ndim - 1
     if not -rank <= place < rank:
         raise RetvecLiteError(f"There is no axis {place} of {rank} dimensions.")
-    return place % rank
+    return place % rank + 1
 
 
-def _axes(axes: Array | None, rank: int) -> tuple[int, ...]:
-    """Return axes counted from the front; None means all."""
-    return tuple(range(rank)) if axes is None else tuple(_axis(axis, rank) for axis in np.atleast_1d(axes))
+def _aligned(*values: Array) -> list[Array]:
+    """Return values that can be broadcast: axes of one stand behind that of the texts, where another one has more of them."""
+    most = max(value.ndim for value in values)
+    return [value.reshape(len(value), *[1] * (most - value.ndim), *value.shape[1:]) for value in values]
 
 
 def _wide(values: Array) -> Array:
@@ -89,7 +102,7 @@ def _binary(function: Callable[[Array, Array], Any], require: Callable[[Array], 
     def op(*, x: Array, y: Array) -> Array:
         _require_same_type(x, y)
         require(x)
-        return np.asarray(function(x, y))
+        return np.asarray(function(*_aligned(x, y)))
 
     return op
 
@@ -132,7 +145,7 @@ def _sigmoid(values: Array) -> Array:
 
 def _softmax(*, x: Array, axis: Any = -1) -> Array:
     _require_float(x)
-    values, place = x.astype(np.float32), _axis(axis, x.ndim)
+    values, place = x.astype(np.float32), _axis(axis, x)
     powers = np.exp(values - values.max(axis=place, keepdims=True))
     return np.asarray(powers / powers.sum(axis=place, keepdims=True), dtype=x.dtype)
 
@@ -153,12 +166,14 @@ def _cast(*, x: Array, dtype: str) -> Array:
 def _select(*, cond: Array, a: Array, b: Array) -> Array:
     _require_same_type(a, b)
     _require_boolean(cond)
-    return np.where(cond, a, b)
+    condition, one, other = _aligned(cond, a, b)
+    return np.where(condition, one, other)
 
 
 def _reduction(function: Callable[..., Any]) -> Op:
     def op(*, x: Array, axes: Array | None = None, keep_dims: Any = False) -> Array:
-        found = function(_wide(x), axis=_axes(axes, x.ndim), keepdims=bool(keep_dims))
+        places = range(1, x.ndim) if axes is None else (_axis(axis, x) for axis in np.atleast_1d(_fixed(axes)))
+        found = function(_wide(x), axis=tuple(places), keepdims=bool(_fixed(keep_dims)))
         return np.asarray(found).astype(x.dtype)
 
     return op
@@ -167,60 +182,74 @@ def _reduction(function: Callable[..., Any]) -> Op:
 def _cumsum(*, x: Array, axis: Any = 0, exclusive: Any = False, reverse: Any = False) -> Array:
     _require_default(exclusive=exclusive, reverse=reverse)
     wide = _wide(x)
-    return np.cumsum(wide, axis=_axis(axis, x.ndim), dtype=wide.dtype).astype(x.dtype)
+    return np.cumsum(wide, axis=_axis(axis, x), dtype=wide.dtype).astype(x.dtype)
 
 
 def _gather(*, x: Array, indices: Array, axis: Any = 0, batch_dims: Any = 0, validate_indices: Any = False) -> Array:
     """An index outside of the axis is an error, a negative one too: what it reads is undefined, so no input may cause one."""
     _require_default(batch_dims=batch_dims)
-    place = _axis(axis, x.ndim)
+    place = _axis(axis, x)
+    size = x.shape[place]
     if indices.dtype.name not in _INDEX_TYPES:
         raise RetvecLiteError(f"Indices must be integers, not {indices.dtype.name}.")
-    if indices.size and not (indices.min() >= 0 and indices.max() < x.shape[place]):
-        raise RetvecLiteError(
-            f"Indices from {indices.min()} to {indices.max()} are outside of {x.shape[place]} elements."
-        )
-    return np.asarray(np.take(x, indices.astype(np.int64), axis=place))
+    if indices.size and not (indices.min() >= 0 and indices.max() < size):
+        raise RetvecLiteError(f"Indices from {indices.min()} to {indices.max()} are outside of {size} elements.")
+    chosen = indices.astype(np.int64)
+    if len(indices) == 1:
+        return np.asarray(np.take(x, chosen[0], axis=place))
+    if len(x) == 1:
+        return np.asarray(np.moveaxis(np.take(x[0], chosen, axis=place - 1), place - 1, 0))
+    # All texts' elements in one row, and each text's indices counted from its own.
+    rows = np.moveaxis(x, place, 1)
+    starts = np.arange(len(rows)).reshape(-1, *[1] * (indices.ndim - 1)) * size
+    found = np.take(rows.reshape(-1, *rows.shape[2:]), chosen + starts, axis=0)
+    axes = range(1, indices.ndim)
+    return np.moveaxis(found, list(axes), [place - 1 + axis for axis in axes])
 
 
 def _slice_by_index(*, x: Array, begin: Array, end: Array) -> Array:
-    if len(begin) != x.ndim or len(end) != x.ndim:
-        raise RetvecLiteError(f"A slice of {len(begin)} dimensions does not fit a value of {x.ndim}.")
-    return np.asarray(x[tuple(slice(int(first), int(last)) for first, last in zip(begin, end, strict=True))])
+    edges = [list(map(int, _fixed(edge))) for edge in (begin, end)]
+    if {len(edge) for edge in edges} != {x.ndim - 1}:
+        raise RetvecLiteError(f"A slice of {len(edges[0])} dimensions does not fit a value of {x.ndim - 1}.")
+    place = (slice(None), *map(slice, *edges))
+    return np.asarray(x[place])
 
 
 def _reshape(*, x: Array, shape: Array) -> Array:
-    return x.reshape([int(size) for size in np.atleast_1d(shape)])
+    return x.reshape([len(x), *(int(size) for size in np.atleast_1d(_fixed(shape)))])
 
 
 def _concat(*, values: Any, axis: Any, interleave: Any = False) -> Array:
     _require_default(interleave=interleave)
     arrays = values if isinstance(values, list) else [values]
     _require_same_type(*arrays)
-    return np.concatenate(arrays, axis=_axis(axis, arrays[0].ndim))
+    count = max(map(len, arrays))
+    whole = [np.broadcast_to(array, (count, *array.shape[1:])) for array in arrays]
+    return np.concatenate(whole, axis=_axis(axis, arrays[0]))
 
 
 def _linear(*, x: Array, weight: Array, bias: Array | None = None) -> Array:
     _require_same_type(x, weight, *([] if bias is None else [bias]))
-    product = _wide(x) @ _wide_weight(weight).T
-    return np.asarray(product if bias is None else product + _wide(bias)).astype(x.dtype)
+    product = _wide(x) @ _fixed(_wide_weight(weight)).T
+    return np.asarray(product if bias is None else product + _wide(_fixed(bias))).astype(x.dtype)
 
 
 def _matmul(*, x: Array, y: Array, transpose_x: Any = False, transpose_y: Any = False) -> Array:
     _require_default(transpose_x=transpose_x)
     _require_same_type(x, y)
-    right = np.swapaxes(y, -1, -2) if transpose_y else y
-    return np.asarray(_wide(x) @ _wide(right)).astype(x.dtype)
+    left, right = _aligned(x, y)
+    right = np.swapaxes(right, -1, -2) if _fixed(transpose_y) else right
+    return np.asarray(_wide(left) @ _wide(right)).astype(x.dtype)
 
 
 def _affine_dequantize(*, quantized_data: Array, zero_point: Array, scale: Array, axis: Any) -> Array:
-    place, rank = _axis(axis, quantized_data.ndim), quantized_data.ndim
-    size = quantized_data.shape[place]
+    place, size = _axis(axis, quantized_data), quantized_data.shape[_axis(axis, quantized_data)]
 
     def along(values: Array) -> Array:
+        values = _fixed(values)
         if values.ndim > 1 or (values.ndim == 1 and len(values) != size):
-            raise RetvecLiteError(f"One number or {size} are needed for axis {place}, not {list(values.shape)}.")
-        shape = [-1 if number == place else 1 for number in range(rank)] if values.ndim else []
+            raise RetvecLiteError(f"One number or {size} are needed for axis {place - 1}, not {list(values.shape)}.")
+        shape = [-1 if number == place else 1 for number in range(quantized_data.ndim)] if values.ndim else []
         return values.reshape(shape).astype(np.float32)
 
     return np.asarray((quantized_data.astype(np.float32) - along(zero_point)) * along(scale)).astype(scale.dtype)
@@ -228,24 +257,25 @@ def _affine_dequantize(*, quantized_data: Array, zero_point: Array, scale: Array
 
 def _lut_to_dense(*, indices: Array, lut: Array, shape: Array) -> Array:
     """A palette of 16 or 256 numbers for the whole tensor; two indices of 16 share a byte, the first in the low half."""
-    sizes = tuple(int(size) for size in shape)
+    packed, levels = _fixed(indices), _fixed(lut)
+    sizes = tuple(int(size) for size in _fixed(shape))
     count = math.prod(sizes)
-    if lut.shape not in ((16,), (256,)) or indices.dtype != np.uint8 or indices.ndim != 1:
-        raise RetvecLiteError(f"A palette of 16 or 256 numbers is needed, not one of the shape {list(lut.shape)}.")
-    places = indices if len(lut) == 256 else np.stack([indices & 15, indices >> 4], axis=1).reshape(-1)
-    if len(indices) != (count if len(lut) == 256 else -(-count // 2)) or places[count:].any():
-        raise RetvecLiteError(f"{len(indices)} bytes do not hold the {count} indices of {list(sizes)}.")
-    return np.asarray(lut[places[:count]].reshape(sizes))
+    if levels.shape not in ((16,), (256,)) or packed.dtype != np.uint8 or packed.ndim != 1:
+        raise RetvecLiteError(f"A palette of 16 or 256 numbers is needed, not one of the shape {list(levels.shape)}.")
+    places = packed if len(levels) == 256 else np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)
+    if len(packed) != (count if len(levels) == 256 else -(-count // 2)) or places[count:].any():
+        raise RetvecLiteError(f"{len(packed)} bytes do not hold the {count} indices of {list(sizes)}.")
+    return np.asarray(levels[places[:count]].reshape(1, *sizes))
 
 
-def _classify(*, probabilities: Array, classes: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """Return the label of the largest probability (the first of equal ones), and the probability of each label."""
-    values = probabilities.reshape(-1)
-    if probabilities.dtype != np.float32 or len(classes) != values.size or len(set(classes)) != len(classes):
+def _classify(*, probabilities: Array, classes: Sequence[str]) -> tuple[list[str], list[dict[str, float]]]:
+    """Return the label of each text's largest probability (the first of equal ones), and the probability of each label."""
+    rows = probabilities.reshape(len(probabilities), -1)
+    if probabilities.dtype != np.float32 or len(classes) != rows.shape[1] or len(set(classes)) != len(classes):
         raise RetvecLiteError(
-            f"{len(classes)} different classes need one fp32 probability each, not {values.size} of {values.dtype.name}."
+            f"{len(classes)} different classes need one fp32 probability each, not {rows.shape[1]} of {probabilities.dtype.name}."
         )
-    return classes[int(values.argmax())], dict(zip(classes, values.tolist(), strict=True))
+    return [classes[int(row.argmax())] for row in rows], [dict(zip(classes, row.tolist(), strict=True)) for row in rows]
 
 
 OPS: Final[Mapping[str, Op]] = {

@@ -1,4 +1,4 @@
-"""Read a saved Core ML package: manifest, model description and weight file, with every byte checked.
+"""Read a saved Core ML package: manifest, model description, types and values in it, and weight file, with every byte checked.
 
 Only the generated protobuf classes come from coremltools. The weight file is read here and not by coremltools' reader: a
 proof must not depend on the code that wrote the file, and that reader neither checks the bytes between the arrays nor
@@ -176,6 +176,16 @@ class Package:
         """The user-defined metadata."""
         return dict(self.spec.description.metadata.userDefined)
 
+    @property
+    def input_types(self) -> dict[str, "Type"]:
+        """The types of the inputs that the description for apps names."""
+        name = proto().Model_pb2.FeatureTypes__pb2.ArrayFeatureType.ArrayDataType.Name
+        arrays = {item.name: item.type.multiArrayType for item in self.spec.description.input}
+        return {
+            key: Type("tensor", _INPUT_TYPES.get(name(array.dataType), "?"), tuple(array.shape))
+            for key, array in arrays.items()
+        }
+
 
 def read_package(path: str | Path) -> Package:
     """Read an `.mlpackage`.
@@ -271,3 +281,95 @@ def _items(path: Path, manifest: Mapping[str, Any]) -> tuple[Path, list[Path]]:
         if file.is_file() and file not in known:
             raise RetvecLiteError(f"{path} holds {file.relative_to(path)}, which its Manifest.json does not list.")
     return model, folders
+
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "fp32": "floats",
+    "int32": "ints",
+    "bool": "bools",
+    "str": "strings",
+} | dict.fromkeys(("fp16", "int8", "uint8", "uint32"), "bytes")
+"""MIL data type -> field of the model description that holds its values."""
+
+_INPUT_TYPES: Final[Mapping[str, str]] = {"INT32": "int32", "FLOAT32": "fp32", "FLOAT16": "fp16"}
+
+MOST: Final = 1 << 28
+"""Numbers of the largest value that a program may compute or store: far more than any of ours, and no full memory."""
+
+
+@dataclass(frozen=True)
+class Type:
+    """A declared type: `kind` is tensor, list or dict; `dtype` is that of the elements; `shape` is that of a tensor."""
+
+    kind: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, declared: Any) -> "Type":
+        """Return a type of the description; raise RetvecLiteError for one that no program of ours has."""
+        kind = declared.WhichOneof("type")
+        if kind == "tensorType":
+            tensor = declared.tensorType
+            sizes = tensor.dimensions
+            shape = tuple(int(item.constant.size) for item in sizes)
+            if len(shape) != tensor.rank or any(item.WhichOneof("dimension") != "constant" for item in sizes):
+                raise RetvecLiteError(f"A tensor of rank {tensor.rank} has no fixed shape ({list(shape)}).")
+            if math.prod(shape) > MOST:
+                raise RetvecLiteError(f"A tensor of the shape {list(shape)} is too large.")
+            return cls("tensor", _dtype(tensor.dataType), shape)
+        if kind == "listType":
+            return cls("list", cls.of(declared.listType.type).dtype, (int(declared.listType.length.constant.size),))
+        if kind == "dictionaryType":
+            return cls("dict", cls.of(declared.dictionaryType.keyType).dtype)
+        raise RetvecLiteError(f"A value is a {kind}; only tensors, lists and dictionaries are known.")
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.dtype} {list(self.shape)}"
+
+    def check(self, what: str, value: Any) -> None:
+        """Raise RetvecLiteError when a value does not have this type and shape."""
+        if not self._fits(value, self.shape):
+            found = f"{value.dtype.name} {list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
+            raise RetvecLiteError(f"{what} is declared as a {self} but is {found}.")
+
+    def check_all(self, what: str, values: Any) -> None:
+        """Do what `check` does for the value of each text: an array `[texts, *shape]`, or a list of what is no array."""
+        if isinstance(values, np.ndarray) and values.ndim:
+            if self._fits(values, (len(values), *self.shape)):
+                return
+            values = [np.asarray(values[0])]
+        for value in values:
+            self.check(what, value)
+
+    def _fits(self, value: Any, shape: tuple[int, ...]) -> bool:
+        if self.kind == "tensor" and self.dtype != "str":
+            return isinstance(value, np.ndarray) and value.dtype == NUMPY_TYPES[self.dtype] and value.shape == shape
+        return isinstance(value, {"tensor": str, "list": list, "dict": dict}[self.kind])
+
+
+def _dtype(number: int) -> str:
+    """Return the MIL name of a numbered data type."""
+    name = str(proto().MIL_pb2.DataType.Name(number))
+    short = {"STRING": "str", "BOOL": "bool"}.get(name) or name.lower().replace("float", "fp")
+    if short != "str" and short not in NUMPY_TYPES:
+        raise RetvecLiteError(f"The data type {name} is unknown.")
+    return short
+
+
+def immediate_value(tensor: Any, kind: Type) -> Any:
+    """Return a value that is stored in the model description."""
+    field = tensor.WhichOneof("value")
+    if field != _FIELDS[kind.dtype]:
+        raise RetvecLiteError(f"A {kind} is stored as {field}, not as {_FIELDS[kind.dtype]}.")
+    values = getattr(tensor, field).values
+    count = int(np.prod(kind.shape, dtype=np.int64))
+    if field == "bytes":
+        return values_in(values, kind.dtype, kind.shape)
+    if len(values) != count:
+        raise RetvecLiteError(f"A {kind} holds {len(values)} values.")
+    if kind.dtype != "str":
+        return np.array(values, NUMPY_TYPES[kind.dtype]).reshape(kind.shape)
+    if kind.shape:
+        raise RetvecLiteError(f"A {kind} is no single string.")
+    return str(values[0])

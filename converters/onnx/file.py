@@ -14,12 +14,11 @@ from onnx import numpy_helper
 from retvec_lite.converters import INPUT, PROBABILITIES
 from retvec_lite.converters.format import PARTS, Contents, OpenArtifact, require_origin
 from retvec_lite.converters.onnx.graph import OPSET
-from retvec_lite.converters.onnx.session import Session
 from retvec_lite.converters.parity import RuntimeResult
 from retvec_lite.converters.parity.examiner import ENCODING, Examiner, checked, stage_names
 from retvec_lite.converters.parity.oracle import Constant, Match, Oracle
-from retvec_lite.converters.parity.tables import match_tables
 from retvec_lite.converters.recipes import Recipe
+from retvec_lite.converters.tflite.examine import match_tables
 from retvec_lite.converters.tflite.graph import NETWORK_INPUT
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import read_whole
@@ -27,6 +26,7 @@ from retvec_lite.json_text import parse_json
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.artifact import METADATA_NAME
 from retvec_lite.runtime.onnx_file import RUNTIME, is_installed
+from retvec_lite.runtime.worker import Job, run_models
 
 _CHUNK: Final = 64
 """Texts whose inner values are held at once."""
@@ -164,19 +164,19 @@ class ONNXFile(OpenArtifact):
     def _examine(self, examiner: Examiner, recipe: Recipe, oracle: Oracle) -> RuntimeResult:
         version = importlib.metadata.version(RUNTIME)
         names = stage_names(examiner.classifier)
-        stages, whole = examiner.stages(recipe), examiner.golden + examiner.real
-        inner = self._promoted(names)
         encoding = [name for name in names if name in ENCODING]
+        stages, whole = examiner.stages(recipe), examiner.golden + examiner.real
+        parts, edges = examiner.staged.parts(_CHUNK), examiner.edges.parts(_EDGES) if encoding else []
+        inner, encoder = self._promoted(names), self._promoted(encoding, alone=True) if encoding else b""
+        jobs = [Job(self._model.SerializeToString(), whole.rows), *(Job(inner, part.rows) for part in parts)]
+        answered = run_models(RUNTIME, [*jobs, *(Job(encoder, part.rows) for part in edges)])
         try:
-            with Session() as session:
-                answers = session.run(self._model.SerializeToString(), whole.rows)
-                shape = (len(whole), len(examiner.classifier.labels))
-                table = checked(answers, PROBABILITIES, shape, np.float32)
-                for part in examiner.staged.parts(_CHUNK):
-                    stages.compare(session.run(inner, part.rows), part, oracle)
-                encoder = self._promoted(encoding, alone=True) if encoding else b""
-                for part in examiner.edges.parts(_EDGES) if encoding else ():
-                    stages.compare_encoding(session.run(encoder, part.rows), part)
+            shape = (len(whole), len(examiner.classifier.labels))
+            table = checked(next(answered), PROBABILITIES, shape, np.float32)
+            for part in parts:
+                stages.compare(next(answered), part, oracle)
+            for part in edges:
+                stages.compare_encoding(next(answered), part)
         except RetvecLiteError as error:
             return RuntimeResult(RUNTIME, version, True, (), str(error))
         checks = [*stages.checks(recipe), *examiner.answer_checks(table, oracle, recipe)]

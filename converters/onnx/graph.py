@@ -31,29 +31,17 @@ _SAME: Final[Mapping[str, str]] = {
     "ABS": "Abs",
     "ADD": "Add",
     "DIV": "Div",
-    "EQUAL": "Equal",
-    "EXP": "Exp",
     "FLOOR": "Floor",
     "GREATER": "Greater",
-    "GREATER_EQUAL": "GreaterOrEqual",
-    "LESS": "Less",
-    "LESS_EQUAL": "LessOrEqual",
-    "LOGICAL_AND": "And",
-    "LOGICAL_NOT": "Not",
-    "LOGICAL_OR": "Or",
     "LOGISTIC": "Sigmoid",
     "MAXIMUM": "Max",
     "MINIMUM": "Min",
     "MUL": "Mul",
-    "NEG": "Neg",
     "RELU": "Relu",
-    "SELECT": "Where",
-    "SELECT_V2": "Where",
-    "SQRT": "Sqrt",
     "SUB": "Sub",
     "TANH": "Tanh",
 }
-"""Operators of a .tflite that ONNX has as well -> their names there."""
+"""Operators of our graphs that ONNX has as well -> their names there."""
 
 _FAR: Final = 2**31 - 1
 """The end of a slice that goes to the end."""
@@ -158,16 +146,8 @@ class GraphWriter:
 
     def _conv_2d(self, inputs: Sequence[int], target: str, options: Any, _: Any) -> None:
         """Channels stand behind in a .tflite, and in front in ONNX."""
-        self._convolution(inputs, target, options, (0, 3, 1, 2), 1)
-
-    def _depthwise_conv_2d(self, inputs: Sequence[int], target: str, options: Any, _: Any) -> None:
-        self._convolution(inputs, target, options, (3, 0, 1, 2), shape_of(self._tensor(inputs[0]))[-1])
-
-    def _convolution(
-        self, inputs: Sequence[int], target: str, options: Any, order: tuple[int, ...], groups: int
-    ) -> None:
-        self._add("Transpose", [self._name(inputs[0])], f"{target}/in", perm=(0, 3, 1, 2))
-        self._add("Transpose", [self._name(inputs[1])], f"{target}/kernel", perm=order)
+        for place, name in zip(inputs, ("in", "kernel"), strict=False):
+            self._add("Transpose", [self._name(place)], f"{target}/{name}", perm=(0, 3, 1, 2))
         same = options.padding == schema().Padding.SAME
         self._add(
             "Conv",
@@ -176,7 +156,7 @@ class GraphWriter:
             auto_pad="SAME_UPPER" if same else "VALID",
             strides=(options.strideH, options.strideW),
             dilations=(options.dilationHFactor, options.dilationWFactor),
-            group=groups,
+            group=1,
         )
         self._add("Transpose", [f"{target}/out"], target, perm=(0, 2, 3, 1))
 
@@ -233,23 +213,6 @@ class GraphWriter:
         self._add("Add", [f"{target}/erf", one], f"{target}/above")
         self._add("Mul", [source, half], f"{target}/half")
         self._add("Mul", [f"{target}/half", f"{target}/above"], target)
-
-    def _max_pool_2d(self, inputs: Sequence[int], target: str, options: Any, _: Any) -> None:
-        self._add("Transpose", [self._name(inputs[0])], f"{target}/in", perm=(0, 3, 1, 2))
-        same = options.padding == schema().Padding.SAME
-        self._add(
-            "MaxPool",
-            [f"{target}/in"],
-            f"{target}/out",
-            auto_pad="SAME_UPPER" if same else "VALID",
-            kernel_shape=(options.filterHeight, options.filterWidth),
-            strides=(options.strideH, options.strideW),
-        )
-        self._add("Transpose", [f"{target}/out"], target, perm=(0, 2, 3, 1))
-
-    def _mean(self, inputs: Sequence[int], target: str, options: Any, _: Any) -> None:
-        axes = self._numbers(inputs[1]).reshape(-1).tolist()
-        self._add("ReduceMean", [self._name(inputs[0])], target, axes=axes, keepdims=int(options.keepDims))
 
     def _pad(self, inputs: Sequence[int], target: str, _: Any, __: Any) -> None:
         """All in front come first in ONNX; in a .tflite front and behind of each axis do."""

@@ -47,7 +47,7 @@ _BIT_NAMES: Final = f"golden text '{BIT_TEXTS}"
 _STAGE_TEXTS: Final = 100
 """Real texts whose inner values are compared, besides the golden ones; labels are compared on all of them."""
 
-Answers = Mapping[str, npt.NDArray[Any]]
+Outputs = Mapping[str, npt.NDArray[Any]]
 """Name of an output -> its values for some texts `[texts, ...]`."""
 
 Columns = tuple[int, ...]
@@ -64,7 +64,7 @@ class StageComparison:
         self._found: dict[str, list[Difference]] = {stage: [] for stage in stages}
         self._cosines: dict[bytes, float] = {}
 
-    def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
+    def compare(self, answers: Outputs, sample: Sample, oracle: Oracle) -> None:
         """Compare all inner values of some texts with the reference under the artifact's own weights."""
         self.compare_encoding(answers, sample)
         if MEANING in self._found:
@@ -81,7 +81,7 @@ class StageComparison:
             if self._exact is not None and name in self._real:
                 self._compare_direction(found, words, self._exact)
 
-    def compare_encoding(self, answers: Answers, sample: Sample) -> None:
+    def compare_encoding(self, answers: Outputs, sample: Sample) -> None:
         """Compare only the words and bits of some texts; arguments as for `compare`."""
         if "words" not in self._found:
             return
@@ -107,7 +107,7 @@ class StageComparison:
             checks.append(self._cosine_check(recipe.embedding_cosine))
         return checks
 
-    def _one(self, answers: Answers, stage: str, index: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _one(self, answers: Outputs, stage: str, index: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a stage of one text; it must have the shape and type of `like`."""
         shape = (len(answers.get(stage, ())), *like.shape)
         found: npt.NDArray[Any] = checked(answers, stage, shape, like.dtype.type)[index]
@@ -255,7 +255,7 @@ def stage_names(classifier: TrainedModel) -> list[str]:
     return [*(STAGES if "embedding/dense_0/kernel" in classifier.weights else ENCODING), *meaning]
 
 
-def checked(answers: Answers, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:
+def checked(answers: Outputs, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:
     """Return one of the answers; raise RetvecLiteError when it is missing or has another shape or type."""
     if name not in answers:
         raise RetvecLiteError(f"The artifact has no output {name!r} (found: {', '.join(map(repr, sorted(answers)))}).")

@@ -22,7 +22,7 @@ VERSION: Final = 1
 _LISTS: Final = ("cases", "long")
 """Entries that are lists of cases."""
 
-Answer = str | list[str] | None
+GoldenAnswer = str | list[str] | None
 """The label of a text; where it may have several, all of them; None for none of the labels."""
 
 
@@ -135,7 +135,7 @@ def _answers(
 
 def clear_answers(
     texts: Sequence[str | None], table: Floats, labels: Sequence[str], decision: Decision, tolerance: float
-) -> Iterator[tuple[int, Answer]]:
+) -> Iterator[tuple[int, GoldenAnswer]]:
     """Yield the index of each text whose answer no difference within the tolerance can change, and the answer.
 
     Arguments as for `golden_bytes`, for one artifact; texts are as far as an app reads them, None where no string gives one.

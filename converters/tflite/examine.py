@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,15 +15,14 @@ from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
 from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
 from retvec_lite.converters.parity.examiner import (
     ENCODING,
-    Answers,
     Examiner,
+    Outputs,
     StageComparison,
     checked,
     place,
     stage_names,
 )
-from retvec_lite.converters.parity.oracle import Match, Oracle, Sample
-from retvec_lite.converters.parity.tables import match_tables
+from retvec_lite.converters.parity.oracle import EXACT, Constant, Match, Oracle, Sample, match_constants, require_table
 from retvec_lite.converters.recipes import Recipe
 from retvec_lite.converters.tflite import find_signature, promote_outputs, read_model
 from retvec_lite.converters.tflite.graph import (
@@ -38,9 +37,10 @@ from retvec_lite.converters.tflite.graph import (
     values_of,
 )
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.meaning import PROJECTION
+from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, PROJECTION, letter_table
 from retvec_lite.model.heads import VECTOR
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.ngrams import fold_table
 from retvec_lite.runtime.artifact import CLASSIFY, EMBED, Artifact, read_artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, installed_runtimes
 from retvec_lite.runtime.worker import Job, run_models
@@ -165,7 +165,7 @@ class EmbedComparison(StageComparison):
         super().__init__(stages)
         self._outputs: dict[str, list[Difference]] = {"embeddings": [], "text": []}
 
-    def compare(self, answers: Answers, sample: Sample, oracle: Oracle) -> None:
+    def compare(self, answers: Outputs, sample: Sample, oracle: Oracle) -> None:
         """Compare; its inner value `embedding`, empty slots included, is compared like that of `classify`."""
         super().compare(answers, sample, oracle)
         for index, (name, row, slots) in enumerate(zip(sample.names, sample.rows, sample.slots, strict=True)):
@@ -230,3 +230,61 @@ def _gathered(model: Any, graph: Any) -> Iterator[npt.NDArray[Any]]:
             tensor = graph.tensors[operator.inputs[0]]
             if dtype_of(tensor) in ("int8", "uint8"):
                 yield values_of(model, tensor).astype(dtype_of(tensor))
+
+
+def match_tables(
+    plain: Sequence[Constant],
+    gathered: Sequence[npt.NDArray[Any]],
+    reference: Mapping[str, Floats],
+    plain_letters: bool = False,
+) -> dict[str, Match]:
+    """Return what a file that computes as a .tflite does has in the place of every reference weight, see `match_constants`.
+
+    Tables of n-grams and of meaning are gathered from, everything else is a constant.
+
+    Args:
+        plain: its constants, in float32.
+        gathered: the tables that it gathers from, int8 or uint8.
+        reference: the weights of the classifier.
+        plain_letters: whether its n-grams read plain letters, see `fold_table`.
+
+    Raises:
+        RetvecLiteError: for weights that are not in the file, or tables of letters that are not the contract's.
+    """
+    codes = [table.astype(np.float32) for table in gathered if table.dtype == np.uint8]
+    values = [constant.values for constant in plain]
+    # With meaning, n-grams that read plain letters read those of its table.
+    if "ngrams/table" in reference and not (plain_letters and "meaning/rows" in reference):
+        places, levels = fold_table(plain_letters)
+        require_table(places, codes)
+        require_table(levels, values)
+    if "meaning/rows" in reference:
+        table = letter_table()
+        require_table(table.places, codes)
+        for numbers in (table.levels, table.letters):
+            require_table(numbers, values)
+    return match_constants([*_ngram_tables(plain, codes, gathered), *plain], reference)
+
+
+def _ngram_tables(
+    plain: Sequence[Constant], codes: Sequence[Floats], gathered: Sequence[npt.NDArray[Any]]
+) -> Iterator[Constant]:
+    """Yield tables of n-grams, the squares beside them, and the codes of hashes where there are codebooks.
+
+    A table is an int8 constant `[buckets, labels + 1]`; its last column are the squares. Its scales are one of the constants of `labels`
+    numbers: values tell which. A table of low rank has none. Training leaves both on this grid, so they count as exact.
+    """
+    for table in codes:
+        # Codes of n-grams, or the displacements, rows and codes of words with a meaning.
+        yield Constant("codes", table, EXACT)
+    for integers in gathered:
+        if integers.dtype != np.int8 or integers.ndim != 2:
+            continue
+        stored = integers.astype(np.float32)
+        if stored.shape == CODEBOOK_ROWS:
+            yield Constant("codebooks of meaning", stored.reshape(CODEBOOKS), EXACT)
+        yield Constant("squares", stored[:, -1], EXACT)
+        yield Constant("table of low rank", stored[:, :-1], EXACT)
+        for scales in plain:
+            if scales.values.size == stored.shape[1] - 1:
+                yield Constant("table", stored[:, :-1] * scales.values.reshape(-1), scales.bits)

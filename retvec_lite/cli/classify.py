@@ -1,4 +1,7 @@
-"""`classify`: texts in, labels out; and `teach`: what a text is, into a memory beside a classifier."""
+"""`classify`: texts in, labels out; `teach`: what a text is, into a memory beside a classifier.
+
+And what is found among texts and in one: `nearest`, `duplicates` and `detect-spans`.
+"""
 
 import argparse
 import importlib.util
@@ -7,16 +10,17 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from retvec_lite.classifier import Classifier
-from retvec_lite.cli import MODEL, UNKNOWN, load_quietly
-from retvec_lite.cli.options import add_options
+from retvec_lite.cli import MODEL, UNKNOWN, add_options, load_quietly, told_warnings
 from retvec_lite.data.lines import Skipped, problem_in
 from retvec_lite.data.texts import read_lines, read_texts
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime.answers import Explanation, Prediction
 from retvec_lite.scale.classify_files import classify_files
+from retvec_lite.searching import duplicates, nearest
+from retvec_lite.spans import detect_spans
 from retvec_lite.terminal import counted, json_line, one_line, watched, weighted
 
 NONE: Final = "none"
@@ -24,12 +28,14 @@ NONE: Final = "none"
 
 _WHAT: Final = "Classifying (kB)"
 
+_SHOWN: Final = 10
+"""Groups of near-duplicates that are printed."""
+
 _FOR_PRINTING: Final = ("top", "why", "memory", "json")
 """Options about the lines that are printed without --output."""
 
 
 def declare_classify(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("texts", metavar="TEXT", nargs="*", help="texts (default: one a line from standard input)")
     parser.add_argument(
@@ -66,27 +72,36 @@ def declare_classify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON Lines instead of label<TAB>probability")
 
 
-def run_classify(args: argparse.Namespace) -> int:
+def run_classify(args: argparse.Namespace) -> None:
     """Print one line for each text: at once for arguments and standard input, in bulk for a file."""
-    if args.input is not None:
-        if args.texts:
-            raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input[0]!r}).")
-        return _run_file(args) if args.output is None else _write_file(args)
+    if args.input is not None and args.texts:
+        raise RetvecLiteError(f"Pass texts or --input, not both ({args.texts[0]!r} and {args.input[0]!r}).")
     if args.output is not None:
-        raise RetvecLiteError("--output needs --input with the files to classify.")
-    classifier = load_quietly(args.model, args.runtime, isolated=args.isolated, languages=args.languages)
+        _write_file(args)
+        return
+    if args.input is not None and len(args.input) > 1:
+        raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
+    classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated, args.languages)
     words = _words_for_none(_all_labels(classifier, args.memory), classifier.decision.unknown_label)
+    # All that a text has, where it may have several.
+    several = classifier.decision.multi_label and args.reject
+    ask = {"top": 1 if args.top is None and not several else args.top, "reject": args.reject}
     skipped = Skipped(args.skip_bad_rows)
-    for text in _checked(args.texts, skipped) if args.texts else _standard_input(skipped):
+    if args.input:
+        answered = _of_file(args, classifier, ask, skipped)
+    else:
+        texts = _checked(args.texts, skipped) if args.texts else _standard_input(skipped)
+        answered = ((text, classifier.predict(text, **ask)) for text in texts)
+    for text, found in answered:
         why = classifier.explain(text) if args.why else None
-        found = classifier.predict(text, top=_top(args, classifier), reject=args.reject)
-        print(_line(text, found, why, args.json, *words), flush=True)
+        print(_line(text, found, why, args.json, *words), flush=not args.input)
     _report_skipped(skipped.sentences())
-    return 0
 
 
-def _write_file(args: argparse.Namespace) -> int:
+def _write_file(args: argparse.Namespace) -> None:
     """Classify the files of `--input`, and report on standard error."""
+    if args.input is None:
+        raise RetvecLiteError("--output needs --input with the files to classify.")
     options = vars(args)
     del options["texts"]
     for name in _FOR_PRINTING:
@@ -97,34 +112,29 @@ def _write_file(args: argparse.Namespace) -> int:
     rate = f"{done.rows / done.seconds:,.0f} a second, {done.workers} at a time"
     print(f"{counted(done.rows, 'text')} in {done.output}; {done.seconds:.1f} s, {rate}", file=sys.stderr)
     _report_skipped(done.left_out)
-    return 0
 
 
-def _run_file(args: argparse.Namespace) -> int:
-    if len(args.input) > 1:
-        raise RetvecLiteError("Several files need --output with the file to write, such as labels.parquet.")
+def _of_file(
+    args: argparse.Namespace, classifier: Classifier, ask: dict[str, Any], skipped: Skipped
+) -> Iterator[tuple[str, list[Prediction]]]:
+    """Yield the texts of a file with their answers; then tell how fast that was."""
     (path,) = args.input
-    classifier = load_quietly(args.model, args.runtime, args.workers, args.isolated, args.languages)
-    words = _words_for_none(_all_labels(classifier, args.memory), classifier.decision.unknown_label)
-    skipped = Skipped(args.skip_bad_rows)
-    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    size = max(1, os.path.getsize(path) // 1000 if os.path.isfile(path) else 0)
     # A bar where standard error is a terminal and the answers go elsewhere; classifying must not need rich.
     is_shown = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
     with watched(is_shown and importlib.util.find_spec("rich") is not None) as report:
         read = read_texts(
             path,
             args.text_column,
-            lambda position: report(_WHAT, position // 1000, max(1, size // 1000)),
+            lambda position: report(_WHAT, position // 1000, size),
             skipped,
             delimiter=args.delimiter,
         )
         # Answers come in the order of the texts, a little later: they are asked for first.
         texts, again = itertools.tee(read)
         count, start = 0, time.perf_counter()
-        answers = classifier.predict_many(texts, top=_top(args, classifier), reject=args.reject)
-        for predictions, text in zip(answers, again, strict=True):
-            why = classifier.explain(text) if args.why else None
-            print(_line(text, predictions, why, args.json, *words))
+        for found, text in zip(classifier.predict_many(texts, **ask), again, strict=True):
+            yield text, found
             count += 1
         sys.stdout.flush()
         seconds = time.perf_counter() - start
@@ -133,19 +143,11 @@ def _run_file(args: argparse.Namespace) -> int:
         f"{counted(count, 'text')} in {seconds:.1f} s: {rate:,.0f} a second, {classifier.workers} at a time",
         file=sys.stderr,
     )
-    _report_skipped(skipped.sentences())
-    return 0
 
 
 def _report_skipped(sentences: Sequence[str]) -> None:
     for sentence in sentences:
         print(one_line(sentence), file=sys.stderr)
-
-
-def _top(args: argparse.Namespace, classifier: Classifier) -> int | None:
-    """Return how many labels to print: one, or all that a text has where it may have several."""
-    top: int | None = args.top
-    return 1 if top is None and not (classifier.decision.multi_label and args.reject) else top
 
 
 def _all_labels(classifier: Classifier, memory: str | None) -> Sequence[str]:
@@ -209,7 +211,6 @@ def _standard_input(skipped: Skipped) -> Iterator[str]:
 
 
 def declare_teach(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     add_options(parser, Classifier.teach, without=("self", "label"))
     parser.add_argument("label", metavar="LABEL", nargs="?", help="its label, which may be a new one")
@@ -222,7 +223,7 @@ def declare_teach(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forget", action="store_true", help="forget the text; no label is named")
 
 
-def run_teach(args: argparse.Namespace) -> int:
+def run_teach(args: argparse.Namespace) -> None:
     """Teach or forget one text, and write the memory."""
     if (args.label is None) != args.forget:
         raise RetvecLiteError("Name the label of the text, or with --forget the text alone.")
@@ -236,4 +237,60 @@ def run_teach(args: argparse.Namespace) -> int:
         classifier.teach(args.text, args.label)
     memory.save(args.memory, force=True)
     print(f"{args.memory}: {counted(len(memory), 'text')}")
-    return 0
+
+
+def declare_nearest(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, nearest, without=("progress",))
+    parser.add_argument("--json", action="store_true", help="print JSON Lines instead of score<TAB>text")
+
+
+def run_nearest(args: argparse.Namespace) -> None:
+    """Print one line for each text."""
+    options = vars(args)
+    as_json = options.pop("json")
+    with told_warnings():
+        found = nearest(**options, progress=not as_json)
+    for match in found:
+        facts = {**match._asdict(), "score": round(match.score, 4)}
+        print(json_line(facts) if as_json else f"{match.score:.4f}\t{one_line(match.text)}")
+
+
+def declare_duplicates(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, duplicates, without=("progress",), output={"metavar": "FILE.csv"})
+
+
+def run_duplicates(args: argparse.Namespace) -> None:
+    """Print how many there are and the largest groups, and write all."""
+    with told_warnings():
+        found = duplicates(**vars(args), progress=True)
+    count = sum(len(group.rows) - 1 for group in found)
+    print(f"Groups of near-duplicates: {len(found):,}. Texts that repeat the first of a group: {count:,}.")
+    for group in found[: 0 if args.output else _SHOWN]:
+        print()
+        for row, score, text in zip(group.rows, group.scores, group.texts, strict=True):
+            print(f"{row}\t{score:.2f}\t{one_line(text)}")
+    if args.output:
+        print(f"Written to {args.output}.")
+
+
+def declare_detect_spans(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, detect_spans)
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON Lines instead of label<TAB>probability<TAB>part"
+    )
+
+
+def run_detect_spans(args: argparse.Namespace) -> None:
+    """Print one line for each span."""
+    options = vars(args)
+    as_json = options.pop("json")
+    with told_warnings():
+        found = detect_spans(**options)
+    for span in found:
+        part = args.text[span.start : span.end]
+        if as_json:
+            print(json_line({**span._asdict(), "probability": round(span.probability, 6), "text": part}))
+        else:
+            print(
+                f"{UNKNOWN if span.label is None else one_line(span.label)}\t{span.probability:.4f}\t{one_line(part.strip())}"
+            )

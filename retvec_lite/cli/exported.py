@@ -1,9 +1,11 @@
-"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `compare`, `info` and `demo` show what they are worth."""
+"""The commands around exported files: `export` makes them; `verify`, `evaluate`, `compare`, `info` and `demo` show what they are worth.
+
+`make-key` and `check-update` are for who signs them, and who downloads them.
+"""
 
 import argparse
 
-from retvec_lite.cli import MODEL, load_quietly, png_file, told_warnings
-from retvec_lite.cli.options import add_options
+from retvec_lite.cli import MODEL, add_options, load_quietly, png_file, told_warnings
 from retvec_lite.comparing import compare
 from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
@@ -11,8 +13,10 @@ from retvec_lite.evaluating import evaluate
 from retvec_lite.files import refuse_existing
 from retvec_lite.loading import load
 from retvec_lite.playground import demo
+from retvec_lite.signing import PUBLIC_SUFFIX, make_key
 from retvec_lite.terminal import counted, json_line
 from retvec_lite.trained import TrainedClassifier
+from retvec_lite.updates import check_update
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +29,6 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     _add_data(parser)
     add_options(parser, evaluate, without=("classifier", "data", "labels", "progress"), by={"metavar": "COLUMN"})
@@ -35,7 +38,7 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     add_options(parser, load, "runtime", "isolated")
 
 
-def run_evaluate(args: argparse.Namespace) -> int:
+def run_evaluate(args: argparse.Namespace) -> None:
     """Score, print, and draw."""
     options = vars(args)
     model, data, plot, force, as_json = (options.pop(name) for name in ("model", "data", "plot", "force", "json"))
@@ -52,11 +55,9 @@ def run_evaluate(args: argparse.Namespace) -> int:
         print(evaluation)
     if plot:
         evaluation.plot(plot, name=str(classifier.metadata.get("recipe", "model")), force=force)
-    return 0
 
 
 def declare_info(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "model",
         metavar="MODEL",
@@ -65,17 +66,15 @@ def declare_info(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
-def run_info(args: argparse.Namespace) -> int:
+def run_info(args: argparse.Namespace) -> None:
     """Print what the file says about itself and what its graph holds."""
     from retvec_lite.converters.info import info
 
     found = info(args.model)
     print(json_line(found.to_dict()) if args.json else found)
-    return 0
 
 
 def declare_verify(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     from retvec_lite.converters.verify import verify
 
     add_options(parser, verify, without=("progress",))
@@ -94,18 +93,15 @@ def run_verify(args: argparse.Namespace) -> int:
 
 
 def declare_demo(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, demo, model={"nargs": "+"}, export={"metavar": "PAGE.html"})
 
 
-def run_demo(args: argparse.Namespace) -> int:
+def run_demo(args: argparse.Namespace) -> None:
     """Serve the playground until Ctrl-C, or write it as one HTML file."""
     demo(**vars(args))
-    return 0
 
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "classifier",
         metavar="DIR",
@@ -140,7 +136,7 @@ def declare_export(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_export(args: argparse.Namespace) -> int:
+def run_export(args: argparse.Namespace) -> None:
     """Export, and print what came out; what could not be made is an error behind it."""
     from retvec_lite.converters.export_report import IncompleteExportError
     from retvec_lite.model.weight_files import load_trained_model
@@ -155,11 +151,9 @@ def run_export(args: argparse.Namespace) -> int:
         print(error.report)
         raise
     print(report)
-    return 0
 
 
 def declare_compare(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("old", metavar="OLD", help=MODEL)
     parser.add_argument("new", metavar="NEW", help="the one to compare with it, likewise")
     _add_data(parser)
@@ -167,7 +161,7 @@ def declare_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
-def run_compare(args: argparse.Namespace) -> int:
+def run_compare(args: argparse.Namespace) -> None:
     """Compare, print, and write the texts that are answered differently."""
     options = vars(args)
     as_json = options.pop("json")
@@ -176,4 +170,23 @@ def run_compare(args: argparse.Namespace) -> int:
     print(json_line(found.to_dict()) if as_json else found)
     if args.output and not as_json:
         print(f"\n{counted(len(found.changes), 'text')} answered differently: {args.output}")
-    return 0
+
+
+def declare_make_key(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, make_key, path={"metavar": "FILE"})
+
+
+def run_make_key(args: argparse.Namespace) -> None:
+    """Make both keys, and say what they are for."""
+    public = make_key(**vars(args))
+    print(f"{args.path}: the private key, for `export --sign`. Keep it secret, and keep a copy.")
+    print(f"{args.path}{PUBLIC_SUFFIX}: the public key, for apps:\n{public}")
+
+
+def declare_check_update(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, check_update)
+
+
+def run_check_update(args: argparse.Namespace) -> None:
+    """Check, and print what was checked."""
+    print(check_update(**vars(args)))

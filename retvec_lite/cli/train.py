@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retvec_lite.api import check, train
-from retvec_lite.cli import told_warnings
-from retvec_lite.cli.options import add_options
+from retvec_lite.cli import add_options, told_warnings
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.loading import load
 from retvec_lite.suggesting import suggest
@@ -18,7 +17,6 @@ from retvec_lite.trained import TrainedClassifier
 
 
 def declare_train(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "data",
         nargs="*",
@@ -44,7 +42,7 @@ def declare_train(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_train(args: argparse.Namespace) -> int:
+def run_train(args: argparse.Namespace) -> None:
     """Train, write DIR, and print the scores."""
     options = vars(args)
     files, start_from = options.pop("data"), options.pop("start_from")
@@ -59,7 +57,6 @@ def run_train(args: argparse.Namespace) -> int:
     print(
         f"{done} {args.out}. All of it with pictures: {args.out}/report.html. Export it: retvec-lite export {shlex.quote(args.out)} --out dist"
     )
-    return 0
 
 
 def _learned(start_from: str, data: Any, options: dict[str, Any]) -> TrainedClassifier:
@@ -89,7 +86,6 @@ def run_small_operations_side_by_side() -> None:
 
 
 def declare_check(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(
         parser,
         check,
@@ -99,29 +95,26 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_check(args: argparse.Namespace) -> int:
+def run_check(args: argparse.Namespace) -> None:
     """Check, print the worst of each kind, and write the list if asked for."""
     run_small_operations_side_by_side()
     print(check(progress=True, **vars(args)))
     if args.output:
         print(f"\nWritten to {args.output}.")
-    return 0
 
 
 def declare_suggest(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_options(parser, suggest, without=("progress",), output={"metavar": "FILE"}, labelled={"metavar": "FILE"})
 
 
-def run_suggest(args: argparse.Namespace) -> int:
+def run_suggest(args: argparse.Namespace) -> None:
     """Suggest, and print the texts, or where they were written."""
     run_small_operations_side_by_side()
     with told_warnings():
         found = suggest(**vars(args), progress=True)
     if args.output:
         print(f"{counted(len(found), 'text')} to label, the most telling first: {args.output}")
-        return 0
+        return
     for each in found:
         guess = f"\t{one_line(each.suggestion)}" if args.classifier else ""
         print(f"{one_line(each.text)}{guess}")
-    return 0

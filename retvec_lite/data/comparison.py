@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 from retvec_lite.arguments import checked
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import write_csv
-from retvec_lite.terminal import Table, draw, one_line
+from retvec_lite.terminal import Table, counted, draw, one_line
 
 GAINED, LOST, WRONG = "gained", "lost", "both wrong"
 """What became of a text that the two answer differently: wrong before and right now, right before and wrong now, wrong twice."""
@@ -32,7 +31,7 @@ _LENGTH: Final = 60
 """Labels, texts of a kind, and characters of a text that are printed; `to_dict` and CSV files have them all."""
 
 
-class Answer(NamedTuple):
+class GivenLabels(NamedTuple):
     """The labels that a text got, none or several, sorted, and the probability of the answer.
 
     That is the probability of the least probable label; without one, of the label that was rejected, or None where a text may have several.
@@ -49,7 +48,7 @@ class Change(NamedTuple):
         row: in the data, counted from 0, without the header.
         label: the right one, as it stands in the data.
         old: answer of the old one; empty where it gives no label, with `|` between several.
-        old_probability: how probable that is, see `Answer`.
+        old_probability: how probable that is, see `GivenLabels`.
         new: answer of the new one.
         new_probability: likewise.
         change: "gained", "lost" or "both wrong".
@@ -142,7 +141,7 @@ class Comparison:
         """Whether the new one is better, in a sentence or two."""
         if not self.gained + self.lost:
             return "Both are right about the same texts."
-        counts = f"{_counted(self.gained)} gained, {self.lost:,} lost"
+        counts = f"{counted(self.gained, 'text')} gained, {self.lost:,} lost"
         chance = "less than 0.1%" if self.p_value < 0.0005 else f"{self.p_value:.1%}"
         test = f"{chance} of comparisons (exact McNemar test, p = {self.p_value:.2g})"
         if self.p_value < _CHANCE:
@@ -172,7 +171,7 @@ class Comparison:
     def __str__(self) -> str:
         difference = 100 * (self.new_accuracy - self.old_accuracy)
         parts: list[str | Table] = [
-            f"{_counted(self.texts)} of {self.source}: {self.old_accuracy:.1%} right with the old one, {self.new_accuracy:.1%} with the "
+            f"{counted(self.texts, 'text')} of {self.source}: {self.old_accuracy:.1%} right with the old one, {self.new_accuracy:.1%} with the "
             f"new one ({difference:+.1f} points).",
             self.verdict,
             f"Old: {one_line(self.old)}",
@@ -181,29 +180,24 @@ class Comparison:
         ]
         if self.old_unanswered or self.new_unanswered:
             parts.append(
-                f"No label: {_counted(self.old_unanswered)} with the old one, {self.new_unanswered:,} with the new one; that is wrong "
+                f"No label: {counted(self.old_unanswered, 'text')} with the old one, {self.new_unanswered:,} with the new one; that is wrong "
                 "where a text has one."
             )
         for which, names in (("old", self.only_old), ("new", self.only_new)):
             if names:
                 more = f" and {len(names) - _LABELS:,} more" if len(names) > _LABELS else ""
                 count = sum(row.texts for row in self.labels if row.label in names)
-                of_texts = f", the label of {_counted(count)}" if count else ""
+                of_texts = f", the label of {counted(count, 'text')}" if count else ""
                 parts.append(f"Only the {which} one knows {', '.join(map(one_line, names[:_LABELS]))}{more}{of_texts}.")
         if moved := [row for row in self.labels if row.gained or row.lost]:
             title = "Labels" if len(moved) <= _LABELS else f"{_LABELS} of {len(moved):,} labels whose texts changed"
-            shown = moved if len(moved) <= _LABELS else _ends(moved)
+            # Those that lost most and those that gained most.
+            shown = moved if len(moved) <= _LABELS else [*moved[: _LABELS // 2], *moved[-_LABELS // 2 :]]
             columns = ("label", "texts", "old", "new", "gained", "lost")
             rows = [
-                (
-                    NONE if row.label is None else one_line(row.label),
-                    f"{row.texts:,}",
-                    f"{row.old:.1%}",
-                    f"{row.new:.1%}",
-                    f"{row.gained:,}",
-                    f"{row.lost:,}",
-                )
+                (one_line(row.label or NONE), f"{row.texts:,}", *shares, f"{row.gained:,}", f"{row.lost:,}")
                 for row in shown
+                for shares in [(f"{row.old:.1%}", f"{row.new:.1%}")]
             ]
             parts.append(Table(title, columns, rows, frozenset(columns[1:])))
         for what, title in ((LOST, "Lost"), (GAINED, "Gained"), (WRONG, "Wrong with both, in another way")):
@@ -212,14 +206,8 @@ class Comparison:
         return draw(*parts)
 
 
-def check_csv(path: str | os.PathLike[str]) -> None:
-    """Refuse, with RetvecLiteError, the name of a file that is not `.csv`."""
-    if not os.fspath(path).lower().endswith(".csv"):
-        raise RetvecLiteError(f"The texts that are answered differently are written as .csv, not as {os.fspath(path)}.")
-
-
 def compare_answers(
-    dataset: Dataset, old: Sequence[Answer], new: Sequence[Answer], *, none: Container[str] = ()
+    dataset: Dataset, old: Sequence[GivenLabels], new: Sequence[GivenLabels], *, none: Container[str] = ()
 ) -> Comparison:
     """Compare what two classifiers answered to the texts of some data; labels that mean `none` of the others are never right."""
     expected = [tuple(label for label in labels if label not in none) for labels in dataset.label_sets]
@@ -271,11 +259,11 @@ def mcnemar(gained: int, lost: int) -> float:
 
 
 def _by_label(
-    dataset: Dataset, expected: Sequence[tuple[str, ...]], old: Sequence[Answer], new: Sequence[Answer]
+    dataset: Dataset, expected: Sequence[tuple[str, ...]], old: Sequence[GivenLabels], new: Sequence[GivenLabels]
 ) -> tuple[LabelChange, ...]:
     """Return what became of each label, those that lost most first."""
     several = dataset.multi_label
-    texts: Counter[str | None] = Counter()
+    texts = Counter[str | None]()
     # How many texts were right before or not, and are now or not.
     became: dict[str | None, Counter[tuple[bool, bool]]] = defaultdict(Counter)
     for labels, one, other in zip(expected, old, new, strict=True):
@@ -294,30 +282,15 @@ def _by_label(
     return tuple(sorted(found, key=lambda row: (row.gained - row.lost, -row.lost, row.label is None, row.label or "")))
 
 
-def _ends(rows: Sequence[LabelChange]) -> Sequence[LabelChange]:
-    """Return as many rows as are shown: those that lost most and those that gained most."""
-    half = _LABELS // 2
-    return [*rows[:half], *rows[-half:]]
-
-
 def _table(title: str, changes: Sequence[Change]) -> Table:
     count = f"{len(changes):,}" if len(changes) <= _TEXTS else f"{_TEXTS} of {len(changes):,}"
-    rows = [
-        (
-            f"{change.row:,}",
-            one_line(change.label) or NONE,
-            _shown(change.old, change.old_probability),
-            _shown(change.new, change.new_probability),
-            one_line(" ".join(change.text.split()), _LENGTH),
-        )
-        for change in changes[:_TEXTS]
-    ]
+    rows = []
+    for change in changes[:_TEXTS]:
+        old, new = _shown(change.old, change.old_probability), _shown(change.new, change.new_probability)
+        text = one_line(" ".join(change.text.split()), _LENGTH)
+        rows.append((f"{change.row:,}", one_line(change.label) or NONE, old, new, text))
     return Table(f"{title}: {count}", ("row", "label", "old", "new", "text"), rows, frozenset({"row"}))
 
 
 def _shown(answer: str, probability: float | None) -> str:
     return f"{one_line(answer) or NONE}{'' if probability is None else f' {probability:.2f}'}"
-
-
-def _counted(texts: int) -> str:
-    return f"{texts:,} text{'' if texts == 1 else 's'}"

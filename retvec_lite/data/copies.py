@@ -14,6 +14,7 @@ Pairs to compare are found by MinHash (Broder 1997, https://doi.org/10.1109/SEQU
 grows with the number of texts and not with its square.
 """
 
+import random
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -25,8 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.data.texts import is_missing
+from retvec_lite.errors import RetvecLiteError
 from retvec_lite.kinds import MARKS, class_of
-from retvec_lite.normal_form import IGNORED
+from retvec_lite.normal_form import IGNORED, hex_ranges, ranges_hold
 
 Groups = npt.NDArray[np.int64]
 """The number of each text's group, int64 `[texts]`; groups are counted from 0 by their first text."""
@@ -60,14 +62,7 @@ _TELLING: Final = re.compile(
 )
 """Words with a number, and signs but for single ones inside of words, as in *can't*."""
 _SIGN: Final = re.compile(rf"[^\s{_LETTER}]")
-_UNSPACED: Final = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1780, 0x17FF),
-    (0x3040, 0x30FF),
-    (0x3400, 0x9FFF),
-    (0x20000, 0x3FFFF),
-)
+_UNSPACED: Final = hex_ranges("E00-EFF 1000-109F 1780-17FF 3040-30FF 3400-9FFF 20000-3FFFF")
 """Letters of scripts that write no spaces between words: each counts as one."""
 
 Words = tuple[str, ...]
@@ -232,6 +227,33 @@ def undivided(groups: Groups, strata: Sequence[str]) -> tuple[list[list[int]], l
     return list(units.values()), rarest
 
 
+def split_rows(groups: Groups, strata: Sequence[str], fraction: float, seed: int) -> tuple[list[int], list[int]]:
+    """Return rows of a training and a validation part, with a share of every stratum in the latter; the same seed gives the same split everywhere.
+
+    Shares are rounded by largest remainder, so that the whole comes out right even with many small strata. Every stratum
+    keeps at least one training example, and both parts keep the order of the file. Copies of a text stay on one side, see `undivided`.
+
+    Raises:
+        RetvecLiteError: for a fraction that is not between 0 and 1 (exclusive).
+    """
+    if not 0.0 < fraction < 1.0:
+        raise RetvecLiteError(f"The validation share must lie between 0 and 1, not {fraction!r}.")
+    draw = random.Random(seed).random
+    units, of_units = undivided(groups, strata)
+    rows: dict[str, list[int]] = {label: [] for label in sorted(set(of_units))}
+    for unit, label in enumerate(of_units):
+        rows[label].append(unit)
+    shuffled = {label: sorted(members, key=lambda _: draw()) for label, members in rows.items()}
+    counts = {label: min(int(fraction * len(members)), len(members) - 1) for label, members in rows.items()}
+    remainders = {label: fraction * len(members) - counts[label] for label, members in rows.items()}
+    missing = max(1, round(fraction * len(units))) - sum(counts.values())
+    by_remainder = sorted(rows, key=lambda label: (-remainders[label], draw()))
+    for label in [label for label in by_remainder if counts[label] < len(rows[label]) - 1][: max(0, missing)]:
+        counts[label] += 1
+    held_out = {row for label, members in shuffled.items() for unit in members[: counts[label]] for row in units[unit]}
+    return [row for row in range(len(strata)) if row not in held_out], sorted(held_out)
+
+
 def count_copies(groups: Groups) -> dict[str, int]:
     """Return how many texts repeat another one, which is all of each group but one, and how many groups of copies there are."""
     counts = np.bincount(groups)
@@ -261,7 +283,7 @@ def _written(character: str) -> str:
         return ""
     if kind[0] in "PZC":
         return "" if kind == "Cf" else " "
-    is_word = kind[0] == "S" or any(first <= ord(character) <= last for first, last in _UNSPACED)
+    is_word = kind[0] == "S" or ranges_hold(_UNSPACED, ord(character))
     return f" {character} " if is_word else character
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from retvec_lite.arguments import checked, finite, takes
-from retvec_lite.data.copies import Groups, find_copies
+from retvec_lite.data.copies import Groups, find_copies, split_rows
 from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
@@ -117,6 +117,11 @@ class Dataset:
             weights=tuple(self.weights[row] for row in chosen if self.weights),
             rows=_rows_if_left_out(tuple(self.given_rows[row] for row in chosen)),
         )
+
+    def split(self, fraction: float, seed: int) -> tuple["Dataset", "Dataset"]:
+        """Return training and validation part, divided by `split_rows`."""
+        rows, others = split_rows(self.groups, self.strata, fraction, seed)
+        return self.select(rows), self.select(others)
 
 
 def _rows_if_left_out(rows: tuple[int, ...]) -> tuple[int, ...]:
@@ -309,11 +314,6 @@ def starter_file(split: str) -> Path:
     if split not in ("train", "test"):
         raise RetvecLiteError(f"The starter data has the splits train and test, not {split!r}.")
     return Path(__file__).parents[1] / "starter" / f"{split}.csv"
-
-
-def load_starter(split: str) -> Dataset:
-    """Return the texts and labels of one split of the starter data, `train` or `test`; raises as `starter_file`."""
-    return read_dataset(starter_file(split))
 
 
 def _check_dataset(dataset: Dataset) -> None:

@@ -182,10 +182,6 @@ def check_labels(labels: Any) -> None:
 
     Raises:
         RetvecLiteError: naming the first label that is wrong.
-
-    Example:
-        >>> from retvec_lite.data.labels import check_labels
-        >>> check_labels(["ham", "spam"])
     """
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         raise RetvecLiteError(f"the labels must be a list of strings, not {shown(labels)}.")
@@ -219,11 +215,6 @@ def choose_class_weights(
     Raises:
         RetvecLiteError: for an unknown name, a file that cannot be read, a label that is missing or has no texts, or a weight
             that is not positive and finite.
-
-    Example:
-        >>> from retvec_lite.data.labels import choose_class_weights
-        >>> choose_class_weights({"ham": 1, "spam": 5}, ["ham", "spam"])
-        {'ham': 1.0, 'spam': 5.0}
     """
     if isinstance(given, str) and given in POWERS:
         return given

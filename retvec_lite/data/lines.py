@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
 
-from retvec_lite.data.encodings import encoding_hint
+from retvec_lite.data.wrong_encoding import encoding_hint
 from retvec_lite.errors import RetvecLiteError, SystematicError, reason
 from retvec_lite.foreign import require_size
 from retvec_lite.terminal import counted

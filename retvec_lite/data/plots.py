@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from retvec_lite.data.outcome import Rejection, ReliabilityBin
+from retvec_lite.data.outcome import ReliabilityBin
+from retvec_lite.data.rejection import Rejection
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 

@@ -10,25 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from retvec_lite.data.lines import (
-    COMPRESSION,
-    LONGEST,
-    ONE_A_ROW,
-    UNREAD,
-    Skipped,
-    array_items,
-    cells_hint,
-    delimiter_hint,
-    json_hint,
-    marked,
-    no_text,
-    open_lines,
-    problem_in,
-    row_object,
-    too_long,
-    unpacked,
-    unreadable,
-)
+from retvec_lite.data import lines
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
@@ -73,7 +55,7 @@ class Row(NamedTuple):
 
 def format_of(path: Path) -> tuple[str, str | None]:
     """Return the suffix of a file's format, in lower case, and how the file is packed (None: not at all)."""
-    codec = COMPRESSION.get(path.suffix.lower())
+    codec = lines.COMPRESSION.get(path.suffix.lower())
     return (Path(path.stem).suffix if codec else path.suffix).lower(), codec
 
 
@@ -81,14 +63,14 @@ def check_suffix(file: Path, suffixes: Sequence[str], what: str) -> None:
     """Refuse a file of another format with RetvecLiteError; `what` is said like "an input file"."""
     suffix, codec = format_of(file)
     if suffix not in suffixes or (codec and suffix in PARQUET):
-        hint = UNREAD.get(suffix, "")
+        hint = lines.UNREAD.get(suffix, "")
         folder = "it is a folder, and " if file.is_dir() else ""
         raise RetvecLiteError(f"Cannot read {file}: {folder}the name of {what} ends in {endings(suffixes)}.{hint}")
 
 
 def endings(suffixes: Sequence[str]) -> str:
     """Return in words how the name of a file of some formats ends."""
-    return f"{', '.join(suffixes)}, also with {', '.join(COMPRESSION)} behind it"
+    return f"{', '.join(suffixes)}, also with {', '.join(lines.COMPRESSION)} behind it"
 
 
 def missing_column(
@@ -128,7 +110,7 @@ class Rows:
         required: Sequence[str],
         *,
         delimiter: str | None = None,
-        skipped: Skipped | None = None,
+        skipped: lines.Skipped | None = None,
         whole: bool = False,
         can_rename: bool = True,
         is_text: bool = False,
@@ -151,7 +133,7 @@ class Rows:
         delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter  # as people type it
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise RetvecLiteError(f"delimiter must be one character, such as ';', or tab, not {shown(delimiter)}.")
-        self._path, self._required, self._skipped, self._whole = path, required, skipped or Skipped(), whole
+        self._path, self._required, self._skipped, self._whole = path, required, skipped or lines.Skipped(), whole
         self._is_text = is_text
         self._options = _OPTIONS if can_rename else (None,) * len(required)
         self._suffix, codec = format_of(path)
@@ -162,15 +144,17 @@ class Rows:
         try:
             self._file = self._opened.enter_context(path.open("rb"))
         except OSError as error:
-            raise unreadable(path, error) from error
+            raise lines.unreadable(path, error) from error
         try:
             if self._suffix in PARQUET:
                 self._open_parquet()
                 return
             # In CSV a quoted cell keeps its own line ends; in text and JSON only \n ends a line.
-            stream = self._opened.enter_context(unpacked(self._file, codec))
-            self._text = self._opened.enter_context(open_lines(stream, "" if self._suffix in DELIMITERS else "\n"))
-            self._lines = marked(self._text, path)
+            stream = self._opened.enter_context(lines.unpacked(self._file, codec))
+            self._text = self._opened.enter_context(
+                lines.open_lines(stream, "" if self._suffix in DELIMITERS else "\n")
+            )
+            self._lines = lines.marked(self._text, path)
             if self._suffix in DELIMITERS:
                 self._open_table(delimiter)
         except BaseException:
@@ -212,9 +196,9 @@ class Rows:
 
     def _open_table(self, delimiter: str | None) -> None:
         # The limit is global to the process, so it is raised once and never put back under another reader's feet.
-        csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
+        csv.field_size_limit(max(lines.LONGEST, csv.field_size_limit()))
         head: list[str] = []
-        while len(head) < _HEAD and sum(map(len, head)) < LONGEST and (line := next(self._lines, "")):
+        while len(head) < _HEAD and sum(map(len, head)) < lines.LONGEST and (line := next(self._lines, "")):
             head.append(line)
         if head and (said := _EXCEL.fullmatch(head[0])):
             head[0], delimiter = "\n", delimiter or said[1]
@@ -235,13 +219,13 @@ class Rows:
             raise self._broken(self._table.line_num, error) from error
         if header is None:
             raise RetvecLiteError(f"{self._path} is empty.")
-        if problem := problem_in(",".join(header)):
+        if problem := lines.problem_in(",".join(header)):
             raise self.bad(self._table.line_num, problem)
         while not header[-1].strip():  # spreadsheets write columns that were emptied
             header.pop()
         if not set(header).issuperset(self._required):
             header = [name.strip() for name in header]  # "text, label" is what people write
-        note = f" The first row must hold the names of the columns.{delimiter_hint(header, self._required)}"
+        note = f" The first row must hold the names of the columns.{lines.delimiter_hint(header, self._required)}"
         if likely != delimiter:
             note = f" The header looks separated by {likely!r}, not {delimiter!r}: leave --delimiter (delimiter) out."
         self._check_columns(header, note)
@@ -279,8 +263,8 @@ class Rows:
                 record.pop()
             if record and len(record) != size:
                 cells = f"{len(record)} cell{'s' * (len(record) != 1)}"
-                self._skipped.bad(self.bad(line, f"{cells}, but the header has {size}{cells_hint(record)}"))
-            elif record and (problem := problem_in(",".join(record))):
+                self._skipped.bad(self.bad(line, f"{cells}, but the header has {size}{lines.cells_hint(record)}"))
+            elif record and (problem := lines.problem_in(",".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))
             elif record:
                 yield Row(line, dict(zip(self.columns, record, strict=True)))
@@ -304,33 +288,35 @@ class Rows:
             self.unit = "row"
             number = -1
             try:
-                for number, source in enumerate(array_items(head, self._text.read)):
+                for number, source in enumerate(lines.array_items(head, self._text.read)):
                     yield number, source.replace("\0", "\udc00")
             except (ValueError, RecursionError) as error:
                 problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
                 raise self.bad(number + 1, f"not a JSON array of objects ({problem})") from error
             return
         if not head.endswith("\n"):
-            head += self._text.readline(LONGEST)
-            if len(head) > LONGEST:
-                raise too_long(f"{self._path}, line {line}")
+            head += self._text.readline(lines.LONGEST)
+            if len(head) > lines.LONGEST:
+                raise lines.too_long(f"{self._path}, line {line}")
         yield from enumerate(itertools.chain([head.replace("\0", "\udc00")], self._lines), line)
 
     def _object(self, line: int, source: str) -> dict[str, Any]:
-        if problem := problem_in(source):
+        if problem := lines.problem_in(source):
             raise self.bad(line, problem, SystematicError)
         problem = f"not a JSON object with the field {self._required[0]!r}: {source[:40].rstrip()!r}"
         try:
-            fields, twice = row_object(source)
+            fields, twice = lines.row_object(source)
         except (ValueError, RecursionError) as error:
             if isinstance(error, json.JSONDecodeError) and error.pos >= len(source.rstrip()) > source.find("{") >= 0:
-                raise self.bad(line, f"the object does not end on its line. {ONE_A_ROW}", SystematicError) from error
-            raise self.bad(line, f"{problem} ({error}){cells_hint([source])}") from error
+                raise self.bad(
+                    line, f"the object does not end on its line. {lines.ONE_A_ROW}", SystematicError
+                ) from error
+            raise self.bad(line, f"{problem} ({error}){lines.cells_hint([source])}") from error
         if not isinstance(fields, dict):
             raise self.bad(line, problem)
         if again := twice.intersection(self._required):
             raise self.bad(line, f"the field {min(again)!r} stands twice")
-        if hint := json_hint(fields, self._required[0]):
+        if hint := lines.json_hint(fields, self._required[0]):
             raise self.bad(line, hint, SystematicError)
         for column, option in zip(self._required, self._options, strict=False):
             if column not in fields:
@@ -343,7 +329,7 @@ class Rows:
     def _check_text(self, line: int, fields: dict[str, Any]) -> None:
         text = fields[self._required[0]]
         if not isinstance(text, str | None):
-            raise self.bad(line, f"{self._required[0]!r} {no_text(text)}")
+            raise self.bad(line, f"{self._required[0]!r} {lines.no_text(text)}")
 
     def _open_parquet(self) -> None:
         from pyarrow.parquet import ParquetFile
@@ -371,10 +357,10 @@ class Rows:
                 yield Row(number, fields)
 
 
-def text_rows(lines: Iterable[str], column: str, name: str, skipped: Skipped) -> Iterator[Row]:
+def text_rows(texts: Iterable[str], column: str, name: str, skipped: lines.Skipped) -> Iterator[Row]:
     """Yield one text a line; messages call their source by `name`."""
-    for number, line in enumerate(lines, 1):
-        if problem := problem_in(line):
+    for number, line in enumerate(texts, 1):
+        if problem := lines.problem_in(line):
             skipped.bad(SystematicError(f"{name}, line {number}: {problem}."))
         else:
             yield Row(number, {column: line.removesuffix("\n").removesuffix("\r")})

@@ -14,8 +14,9 @@ from retvec_lite.arguments import checked
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import SEPARATOR, unknown_rows
-from retvec_lite.data.outcome import Bools, Outcome, Rejection, ReliabilityBin, measure_rejection
+from retvec_lite.data.outcome import Bools, Outcome, ReliabilityBin
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
+from retvec_lite.data.rejection import Rejection, measure_rejection
 from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
@@ -84,6 +85,12 @@ class GroupScore(NamedTuple):
     macro_f1: float
 
 
+def score_names(multi_label: bool) -> dict[str, str]:
+    """Return score of an evaluation -> its name where people read it, the most telling one first."""
+    names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
+    return {"micro_f1": "micro F1", **names, "accuracy": "all labels right"} if multi_label else names
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How good a classifier is on labelled texts. `print(evaluation)` shows tables.
@@ -142,9 +149,7 @@ class Evaluation:
         from retvec_lite.terminal import Table, draw
 
         source = f" of {self.source}" if self.source else ""
-        names = {"accuracy": "accuracy", "macro_f1": "macro F1", "calibration_error": "calibration error"}
-        if self.micro_f1 is not None:
-            names = {"micro_f1": "micro F1", **names, "accuracy": "all labels right"}
+        names = score_names(self.micro_f1 is not None)
         values = ", ".join(f"{name} {getattr(self, key):.4f}" for key, name in names.items())
         parts: list[str | Table] = [f"{counted(self.texts, 'text')}{source}: {values}", *self.left_out]
         columns = ("share", *names.values(), "unknown" if self.micro_f1 is None else "no label")
@@ -191,7 +196,7 @@ class Evaluation:
         refuse_existing(path, force)
         with png(path, self.source, bool(self.typos) + 1 + (self.rejection is not None)) as axes:
             if self.typos:
-                key, score = ("accuracy", "accuracy") if self.micro_f1 is None else ("micro_f1", "micro F1")
+                key, score = next(iter(score_names(self.micro_f1 is not None).items()))
                 points = [(point.rate, getattr(point, key)) for point in self.typos]
                 draw_typo_curve(axes[0], name, points, score, self.largest_label)
             draw_reliability(axes[bool(self.typos)], self.reliability, self.calibration_error)

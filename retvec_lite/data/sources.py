@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from retvec_lite.data.rows import TEXT_SUFFIX, check_suffix, endings, format_of
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.files import require_writable
 
 _CLASSIFIERS: Final = (".safetensors", ".tflite", ".retvec", ".mlpackage", ".onnx")
 
@@ -23,14 +24,7 @@ _FEW: Final = 5
 
 
 def names_of_files(data: Any) -> Sequence[str | os.PathLike[str]] | None:
-    """Return the paths that data are if they are one, or a list of path objects; strings in a list are texts.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from retvec_lite.data.sources import names_of_files
-        >>> names_of_files("a.csv"), names_of_files(["a text"])
-        (('a.csv',), None)
-    """
+    """Return the paths that data are if they are one, or a list of path objects; strings in a list are texts."""
     if isinstance(data, str | os.PathLike):
         return (data,)
     is_paths = isinstance(data, list | tuple) and data and all(isinstance(name, os.PathLike) for name in data)
@@ -62,6 +56,22 @@ def refuse_input(output: str | os.PathLike[str], data: Any) -> None:
         files = Path(name).rglob("*") if os.path.isdir(name) else (name, *glob.iglob(name, recursive=True))
         if same := next((file for file in files if os.path.realpath(file) == os.path.realpath(output)), None):
             raise RetvecLiteError(f"{same} is an input, too. Choose another output.")
+
+
+def check_output(
+    output: str | os.PathLike[str] | None, force: bool, suffixes: tuple[str, ...], what: str, *inputs: Any
+) -> None:
+    """Refuse, before long work and with RetvecLiteError, an output of another format, that exists, cannot be written or is an input.
+
+    `what` is said like "Suggestions are".
+    """
+    if output is None:
+        return
+    if not os.fspath(output).lower().endswith(suffixes):
+        raise RetvecLiteError(f"{what} written as {' or '.join(suffixes)}, not as {os.fspath(output)}.")
+    require_writable(output, force)
+    for given in inputs:
+        refuse_input(output, given)
 
 
 def data_files(

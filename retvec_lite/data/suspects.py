@@ -19,10 +19,10 @@ from retvec_lite.arguments import checked
 from retvec_lite.data.copies import CopyGroup, alike_but_for_labels, copy_groups
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels, label_table
-from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.outcome import Outcome, auroc
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.typos import Way
-from retvec_lite.data.warnings import FEW
+from retvec_lite.data.warnings import FEWEST_TEXTS
 from retvec_lite.files import write_csv
 from retvec_lite.terminal import Table, counted, draw, one_line, printable
 
@@ -166,7 +166,7 @@ class Check:
             )
         if self.small:
             counts = [(label, f"{texts:,}") for label, texts in self.small[:_SHOWN]]
-            title = f"Labels with fewer than {FEW} different texts{_of(self.small)}"
+            title = f"Labels with fewer than {FEWEST_TEXTS} different texts{_of(self.small)}"
             parts.append(Table(title, ("label", "texts"), counts, frozenset(("texts",))))
         return draw(*parts)
 
@@ -182,7 +182,7 @@ def _of(found: Sequence[object]) -> str:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutAnswers:
     """Texts, and the answers of fits that had not seen them.
 
     Attributes:
@@ -213,7 +213,7 @@ class HeldOut:
         return check_answers(self)
 
 
-def check_answers(found: HeldOut) -> Check:
+def check_answers(found: HeldOutAnswers) -> Check:
     """Return what the answers to held-out texts say about their labels."""
     dataset, labels = found.dataset, found.clean.labels
     rows = found.rows or dataset.rows or range(len(dataset))
@@ -326,8 +326,6 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
     Texts of other labels are not, or nothing is told from anything; where there are no others, there is nothing to merge. Whether chance
     decides is the area under the ROC curve of their probabilities, over texts that have one of the two.
     """
-    from sklearn.metrics import roc_auc_score
-
     has = label_table(dataset.label_sets, labels)
     answers = np.eye(len(labels), dtype=bool)[probabilities.argmax(axis=1)]
     # Counts are exact in floats, whose product is many times as fast.
@@ -339,13 +337,13 @@ def find_twins(dataset: Dataset, labels: Sequence[str], probabilities: _Probabil
         chosen = has[:, first] ^ has[:, second]
         pair = probabilities[np.ix_(chosen, (first, second))]
         known = answers[np.ix_(chosen, (first, second))].any(axis=1)
-        if len(pair) < 2 * FEW or not 0 < has[chosen, first].sum() < len(pair):
+        if len(pair) < 2 * FEWEST_TEXTS or not 0 < has[chosen, first].sum() < len(pair):
             continue
         others = ~(has[:, first] | has[:, second])
         if not others.any() or known.mean() - answers[np.ix_(others, (first, second))].any(axis=1).mean() < _TOGETHER:
             continue
-        lead = pair[:, 0] - pair[:, 1]
-        area = float(roc_auc_score(has[chosen, first], lead))
+        lead, is_first = pair[:, 0] - pair[:, 1], has[chosen, first]
+        area = auroc(lead[is_first], lead[~is_first])
         if area <= _APART:
             texts = int(confused[first, second] + confused[second, first])
             found.append(Twins(labels[first], labels[second], 1.0 - area, texts))
@@ -359,5 +357,5 @@ def _small(dataset: Dataset) -> tuple[tuple[str, int], ...]:
         for label in names
     }
     counts = Counter(label for label, _ in different)
-    few = [(label, count) for label, count in counts.items() if count < FEW]
+    few = [(label, count) for label, count in counts.items() if count < FEWEST_TEXTS]
     return tuple(sorted(few, key=lambda item: (item[1], item[0])))

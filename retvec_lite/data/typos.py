@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from retvec_lite.arguments import as_texts, require_strings
 from retvec_lite.contract import BLANK, INVISIBLE, SEPARATING
 from retvec_lite.errors import RetvecLiteError, shown
+from retvec_lite.normal_form import hex_ranges
 
 _US: Final = ("1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./")
 """The keys of a QWERTY keyboard, a row a string, from the digits down."""
@@ -47,7 +48,7 @@ _LATIN: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 class _Script(NamedTuple):
-    """Characters `first` to `last` are mistyped with the letters of `alphabet`, which is written as hexadecimal spans."""
+    """Characters `first` to `last` are mistyped with the letters of `alphabet`, which is written as `hex_ranges`."""
 
     first: int
     last: int
@@ -93,14 +94,6 @@ _SCRIPTS: Final = (
 )  # fmt: skip
 
 
-def _spans(spans: str) -> str:
-    characters = []
-    for span in spans.split():
-        first, _, last = span.partition("-")
-        characters += [chr(code) for code in range(int(first, 16), int(last or first, 16) + 1)]
-    return "".join(characters)
-
-
 def neighbor_keys(rows: Sequence[str]) -> dict[str, list[str]]:
     """Return for each character of a layout the characters of the keys that touch its key; a space is no key.
 
@@ -143,7 +136,8 @@ class _Letters(dict[str, str]):
     def _find(code: int) -> str:
         for script in _SCRIPTS:
             if script.first <= code <= script.last:
-                letters = _spans(script.alphabet)
+                spans = hex_ranges(script.alphabet)
+                letters = "".join(chr(code) for first, last in spans for code in range(first, last + 1))
                 return letters.upper() if chr(code).isupper() else letters
         # Han, Hangul and emoji: the 16 code points around, which mostly share a radical, first sounds or a theme.
         # A block that holds a space or an invisible character would change where words end.

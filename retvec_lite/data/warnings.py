@@ -11,8 +11,8 @@ from retvec_lite.contract import BLANK, INVISIBLE, EncoderConfig
 from retvec_lite.data.copies import CopyGroup, as_written, copy_groups, count_copies, find_copies
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import SAYS, plain_name
-from retvec_lite.data.encodings import is_garbled
 from retvec_lite.data.labels import SEPARATOR
+from retvec_lite.data.wrong_encoding import is_garbled
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.letters import compatibility_forms, lookalikes
 from retvec_lite.normal_form import is_ignored
@@ -26,7 +26,7 @@ _MANY: Final = 10
 _REPEATED: Final = 0.1
 """Share of copies that is told; fewer are in most data."""
 
-FEW: Final = 5
+FEWEST_TEXTS: Final = 5
 """Fewer texts of a label teach little."""
 
 _SHOWN: Final = 3
@@ -109,10 +109,6 @@ def check_separated(labels: Sequence[str], source: object) -> None:
     """Make sure that no label is several with another sign than `|` between them; raises RetvecLiteError with how many rows have such.
 
     Its parts are labels of their own, or stand beside several others.
-
-    Example:
-        >>> from retvec_lite.data.warnings import check_separated
-        >>> check_separated(["card, lost", "card, stolen", "account, lost"], "d.csv")
     """
     counts = Counter(labels)
     for sign, is_list in _BETWEEN.items():
@@ -187,11 +183,13 @@ def data_warnings(training: Dataset, validation: Dataset | None = None, both: Se
         found.append(f"{_count(empty, 'text holds', 'texts hold')} nothing but invisible characters: {examples}.")
 
     rare = sorted(
-        (label for label in training.classes if counts[label] < FEW), key=lambda label: (counts[label], label)
+        (label for label in training.classes if counts[label] < FEWEST_TEXTS), key=lambda label: (counts[label], label)
     )
     if rare and len(training):
         examples = _listed(rare, lambda label: f"{label!r} ({counts[label]})")
-        found.append(f"{_count(rare, 'label has', 'labels have')} fewer than {FEW} texts: {examples}. Add some.")
+        found.append(
+            f"{_count(rare, 'label has', 'labels have')} fewer than {FEWEST_TEXTS} texts: {examples}. Add some."
+        )
 
     both = in_both(training, validation) if both is None and validation else both
     if both:

@@ -6,21 +6,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from retvec_lite import normal_form as rules
 from retvec_lite.contract import BITS, MAX_CODE_POINT, REPLACEMENT, SEPARATING, UNSPACED
 from retvec_lite.letters import compatibility_forms, faint_lookalikes, is_rare, lookalikes
-from retvec_lite.normal_form import (
-    IGNORED,
-    LATIN,
-    OTHER_SCRIPTS,
-    RIGHT_TO_LEFT,
-    SIGNS,
-    SYMBOLS,
-    TECHNICAL,
-    UNKNOWN_LETTER,
-    Ranges,
-    alphabets,
-    weight_of,
-)
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -32,7 +20,7 @@ DIGIT: Final = 5.0
 SIGN: Final = 6.0
 """Classes of digits, and of `SIGNS` and `SYMBOLS`, above those of unspaced scripts; rule 2d makes them 1."""
 
-FIRST_SYMBOL: Final = float(SYMBOLS[0][0])
+FIRST_SYMBOL: Final = float(rules.SYMBOLS[0][0])
 """Signs lie below it, symbols do not."""
 
 LIKE_LATIN: Final = -2.0
@@ -121,14 +109,14 @@ class CharacterTable(NamedTuple):
 def character_table(letters_only: bool = False) -> CharacterTable:
     """Build the table; the scripts of `UNSPACED` have the classes from 2 on. With `letters_only` everything else separates."""
     size = MAX_CODE_POINT + 1
-    alphabet, other, latin = (_flags(ranges, size) for ranges in (alphabets(), OTHER_SCRIPTS, LATIN))
+    alphabet, other, latin = (_flags(ranges, size) for ranges in (rules.alphabets(), rules.OTHER_SCRIPTS, rules.LATIN))
     like = np.zeros(size, bool)
     like[list(lookalikes())] = True
     latin &= alphabet
     classes = np.ones(size, np.float32)
     for place, ranges in enumerate(UNSPACED.values(), start=2):
         classes[_flags(ranges, size)] = place
-    classes[_flags((*SIGNS, *SYMBOLS), size)] = SIGN
+    classes[_flags((*rules.SIGNS, *rules.SYMBOLS), size)] = SIGN
     classes[ord("0") : ord("9") + 1] = DIGIT
     classes[alphabet | like] = -1.0
     facts = np.zeros((size, 9), np.float64)
@@ -136,17 +124,17 @@ def character_table(letters_only: bool = False) -> CharacterTable:
     base[:] = classes * CLASS
     replaced[:] = NEVER
     weight[other | alphabet] = OTHER_LETTER
-    weight[alphabet & ~_flags(RIGHT_TO_LEFT, size)] = FOREIGN_LETTER
+    weight[alphabet & ~_flags(rules.RIGHT_TO_LEFT, size)] = FOREIGN_LETTER
     weight[latin] = LATIN_LETTER
     weight[like] = LIKE_LATIN
     weight[[code for code in lookalikes() if is_rare(code)]] = RARE_LETTER
     for kind in np.unique(weight):
-        balance[weight == kind] = weight_of(int(np.argmax(weight == kind)))
+        balance[weight == kind] = rules.weight_of(int(np.argmax(weight == kind)))
     parts[weight == 0] = 1
     kept[:] = 1
     if letters_only:
         ends[(classes > 1) & (classes < DIGIT)] = 1
-        technical[[ord(sign) for sign in TECHNICAL]] = 1
+        technical[[ord(sign) for sign in rules.TECHNICAL]] = 1
     forms = compatibility_forms()
     facts[list(forms)] = facts[list(forms.values())]
     for source, form in forms.items():
@@ -154,7 +142,7 @@ def character_table(letters_only: bool = False) -> CharacterTable:
         is_sign = not chr(form).isalnum()
         base[source] += form - source if is_sign else form
         replaced[source] = NEVER if is_sign else ALWAYS
-    foreign = dict.fromkeys(np.flatnonzero(weight == FOREIGN_LETTER).tolist(), UNKNOWN_LETTER)
+    foreign = dict.fromkeys(np.flatnonzero(weight == FOREIGN_LETTER).tolist(), rules.UNKNOWN_LETTER)
     for source, latin_letter in (foreign | faint_lookalikes() | lookalikes()).items():
         base[source] += latin_letter
         target[source] = latin_letter
@@ -166,7 +154,7 @@ def character_table(letters_only: bool = False) -> CharacterTable:
         separators |= weight == 0
     facts[separators, :2] = 0
     facts[separators, 4:] = (ALWAYS, 0, 0, 1, 1)
-    facts[_flags(IGNORED, size)] = (0, 0, 0, 0, ALWAYS, 0, 0, 0, 0)
+    facts[_flags(rules.IGNORED, size)] = (0, 0, 0, 0, ALWAYS, 0, 0, 0, 0)
     return _table(facts)
 
 
@@ -200,7 +188,7 @@ def _table(facts: npt.NDArray[np.float64]) -> CharacterTable:
         ends=distinct[:, 2].astype(np.int32),
         technical=distinct[:, 3].astype(np.float32),
         space=int(kinds[0x20]),
-        symbol=int(kinds[SYMBOLS[0][0]]),
+        symbol=int(kinds[rules.SYMBOLS[0][0]]),
     )
 
 
@@ -221,7 +209,7 @@ def _in_two(
     return found[: numbers.max() + 1], numbers
 
 
-def _flags(ranges: Ranges, size: int) -> npt.NDArray[np.bool_]:
+def _flags(ranges: rules.Ranges, size: int) -> npt.NDArray[np.bool_]:
     found = np.zeros(size, bool)
     for first, last in ranges:
         found[first : last + 1] = True

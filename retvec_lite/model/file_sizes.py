@@ -77,13 +77,7 @@ def estimate_files(
 
 
 def describe_sizes(sizes: Mapping[str, int]) -> str:
-    """Return estimated sizes in words.
-
-    Example:
-        >>> from retvec_lite.model.file_sizes import describe_sizes
-        >>> describe_sizes({"float32": 3_612_000, "int8": 953_000, "int4": 801_000})
-        'A .tflite will take about 3,612 kB as float32, 953 kB as int8, 801 kB as int4.'
-    """
+    """Return estimated sizes in words."""
     # A saved classifier has them sorted by name.
     found = (f"{sizes[recipe] / 1000:,.0f} kB as {recipe}" for recipe in RECIPE_BITS if recipe in sizes)
     return f"A .tflite will take about {', '.join(found)}."

@@ -75,7 +75,6 @@ class LinearHead(HeadSpec):
     name: ClassVar[str] = "linear"
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """See `HeadSpec.shapes`."""
         return _dense("head/logits", inputs, classes)
 
 
@@ -93,7 +92,6 @@ class PoolHead(HeadSpec):
     vector: int = 0
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """See `HeadSpec.shapes`."""
         return {
             **_dense("head/word", inputs, self.hidden),
             **_blocks(self.blocks, self.hidden),
@@ -116,7 +114,6 @@ class CnnHead(HeadSpec):
     blocks: int = 2
 
     def shapes(self, inputs: int, classes: int, max_words: int) -> Shapes:
-        """See `HeadSpec.shapes`."""
         return {
             **_dense("head/word", inputs, self.hidden),
             **_dense("head/region", self.hidden, self.filters),

@@ -13,22 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from retvec_lite import meaning as rules
 from retvec_lite.contract import Floats
-from retvec_lite.meaning import (
-    CODEBOOK_ROWS,
-    DIMENSION,
-    FINGERPRINTS,
-    LETTER_NUMBERS,
-    LETTER_SPREAD,
-    LONGEST,
-    LOOK_UPS,
-    NO_WORD,
-    STEPS,
-    SUBSPACES,
-    hash_matrix,
-    letter_table,
-    word_limit,
-)
 from retvec_lite.model.encoder_graph import characters, gather_in_rows, later, scatter_in_rows, to_float, to_int
 from retvec_lite.ngrams import CODES, FACTOR, LETTER, LOWER_CASE_END, PRIME, NgramConfig, fold_table, table_integers
 from retvec_lite.normal_form import UNKNOWN_LETTER
@@ -169,7 +155,7 @@ class Letters(NamedTuple):
 
 def find_letters(text: tf.Tensor) -> Letters:
     """Fold texts, float32 `[batch, max_chars]` from `encoder_graph.sanitize`."""
-    table = letter_table()
+    table = rules.letter_table()
     chars, place = fold(characters(text), table.places, table.levels, True)
     return Letters(chars, tf.gather(table.letters, place))
 
@@ -189,13 +175,13 @@ def find_meaning(found: Letters, weights: Mapping[str, Floats]) -> tf.Tensor:
     Returns:
         float32 `[batch, 64]`, of length 1 or 0.
     """
-    most = word_limit(found.chars.shape[1])
+    most = rules.word_limit(found.chars.shape[1])
     words = _words(found, most)
     number, known = _look_up(tf.reshape(words, [-1, words.shape[2]]), weights)
     codes = tf.gather(np.asarray(weights["meaning/codes"]).astype(np.uint8), to_int(number))
-    books = np.asarray(weights["meaning/codebooks"]).astype(np.int8).reshape(CODEBOOK_ROWS)
-    vectors = tf.gather(books, tf.cast(codes, tf.int32) + np.arange(SUBSPACES, dtype=np.int32) * CODES)
-    vectors = tf.reshape(to_float(vectors), [-1, most, DIMENSION])
+    books = np.asarray(weights["meaning/codebooks"]).astype(np.int8).reshape(rules.CODEBOOK_ROWS)
+    vectors = tf.gather(books, tf.cast(codes, tf.int32) + np.arange(rules.SUBSPACES, dtype=np.int32) * CODES)
+    vectors = tf.reshape(to_float(vectors), [-1, most, rules.DIMENSION])
     total = tf.matmul(tf.reshape(known, [-1, 1, most]), vectors)[:, 0]
     square = tf.reduce_sum(tf.square(total), axis=1, keepdims=True)
     return total * tf.math.rsqrt(tf.maximum(square, 1.0))
@@ -208,9 +194,9 @@ def _starts(found: Letters) -> tf.Tensor:
 
 def _words(found: Letters, words: int) -> tf.Tensor:
     """Return the numbers of each word's letters, 0 behind it and for words that are too long: float32 `[batch, words, 17]`."""
-    length, width = found.chars.shape[1], LONGEST + 1
-    spread = found.chars * float(LETTER_SPREAD)
-    number = spread - tf.floor(spread * (1.0 / LETTER_NUMBERS)) * float(LETTER_NUMBERS)
+    length, width = found.chars.shape[1], rules.LONGEST + 1
+    spread = found.chars * float(rules.LETTER_SPREAD)
+    number = spread - tf.floor(spread * (1.0 / rules.LETTER_NUMBERS)) * float(rules.LETTER_NUMBERS)
     number = (number + 1.0) * found.letters
 
     # As in `encoder_graph.cut_words`: the distance of each start from the end of the text, in the order of the words.
@@ -223,7 +209,7 @@ def _words(found: Letters, words: int) -> tf.Tensor:
     window = tf.reshape(window, [-1, width])
     # How many places up to each are no letter; none up to the last one where the word is too long.
     behind = tf.matmul(1.0 - tf.minimum(window, 1.0), np.triu(np.ones((width, width), np.float32)))
-    kept = tf.nn.relu(1.0 - behind) * tf.minimum(behind[:, LONGEST:], 1.0)
+    kept = tf.nn.relu(1.0 - behind) * tf.minimum(behind[:, rules.LONGEST :], 1.0)
     return tf.reshape(window * kept, [-1, words, width])
 
 
@@ -231,22 +217,22 @@ def _look_up(words: tf.Tensor, weights: Mapping[str, Floats]) -> tuple[tf.Tensor
     """Look up words, float32 `[words, 17]`; return their numbers and 1 where they are known, else 0: float32 `[words, 1]` both."""
     displacements = np.asarray(weights["meaning/displacements"]).astype(np.uint8)
     rows = np.asarray(weights["meaning/rows"]).astype(np.uint8)
-    place, step, mark, first = tf.split(tf.matmul(words, hash_matrix()), 4, axis=1)
+    place, step, mark, first = tf.split(tf.matmul(words, rules.hash_matrix()), 4, axis=1)
     displacement = to_float(tf.gather(displacements, to_int(modulo(place, len(displacements)))))
-    row = modulo(first + displacement * (modulo(step, STEPS) + 1.0), len(rows))
+    row = modulo(first + displacement * (modulo(step, rules.STEPS) + 1.0), len(rows))
     stored = tf.matmul(
         tf.reshape(to_float(tf.gather(rows, to_int(row))), [-1, 3]), np.array([[1], [2**8], [2**16]], np.float32)
     )
     # No letters have the fingerprint 0, which no key has.
-    fingerprint = modulo(mark, FINGERPRINTS) + tf.minimum(mark, 1.0)
+    fingerprint = modulo(mark, rules.FINGERPRINTS) + tf.minimum(mark, 1.0)
     # The number of the word, where the fingerprints are equal; otherwise below 0 or above all numbers.
-    number = tf.reshape(stored, [-1, LOOK_UPS]) - fingerprint * float(NO_WORD + 1)
+    number = tf.reshape(stored, [-1, rules.LOOK_UPS]) - fingerprint * float(rules.NO_WORD + 1)
     # A hit counts `NO_WORD - number`: above 0, more for smaller numbers, and most for the whole word.
-    weight = np.array([_EXACT] + [1.0] * LONGEST, np.float32)
-    score = tf.nn.relu(tf.minimum((float(NO_WORD) - number) * weight, (number + 0.5) * _MISS))
+    weight = np.array([_EXACT] + [1.0] * rules.LONGEST, np.float32)
+    score = tf.nn.relu(tf.minimum((float(rules.NO_WORD) - number) * weight, (number + 0.5) * _MISS))
     best = tf.reduce_max(score, axis=1, keepdims=True)
     exact = best * (1.0 / _EXACT)
     is_exact = tf.minimum(tf.floor(exact), 1.0)
     best = best * (1.0 - is_exact) + exact * is_exact
     known = tf.minimum(best, 1.0)
-    return (float(NO_WORD) - best) * known, known
+    return (float(rules.NO_WORD) - best) * known, known

@@ -235,13 +235,7 @@ class MeaningFile:
 
 
 def packaged_meaning(language: str) -> MeaningFile | None:
-    """Return the meanings of a language's words that ship with the package; None for a language without them.
-
-    Example:
-        >>> from retvec_lite.model.meaning_file import packaged_meaning
-        >>> print(packaged_meaning("tlh"))
-        None
-    """
+    """Return the meanings of a language's words that ship with the package; None for a language without them."""
     if language not in packaged_languages():
         return None
     with resources.as_file(weights() / f"meaning_{language}.safetensors") as path:

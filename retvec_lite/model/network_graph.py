@@ -126,27 +126,27 @@ def _convolved(values: tf.Tensor, used: tf.Tensor, blocks: int, weights: Tensors
     return hidden, used
 
 
-def neighbours(values: tf.Tensor, width: int = 3) -> list[tf.Tensor]:
-    """Return the `width` neighbours of each position of axis 1, itself in the middle; zeros beyond the ends."""
-    if width == 1 or values.shape[1] is not None:
-        return _shifts(values, width)
+def neighbours(values: tf.Tensor) -> list[tf.Tensor]:
+    """Return the place before each position of axis 1, itself and the one behind it; zeros beyond the ends."""
+    if values.shape[1] is not None:
+        return _shifts(values)
 
     # Only a training step leaves the number of words open, and only it runs slices op by op. TensorFlow's own
     # gradient of a slice fills a second array and runs on one core: a tenth of a step of `cnn`.
     @tf.custom_gradient  # type: ignore[untyped-decorator]
     def shifted(values: tf.Tensor) -> tuple[list[tf.Tensor], Callable[..., tf.Tensor]]:
-        return _shifts(values, width), lambda *gradients: tf.add_n(
-            [_shifts(gradient, width)[-1 - place] for place, gradient in enumerate(gradients)]
+        return _shifts(values), lambda *gradients: tf.add_n(
+            [_shifts(gradient)[-1 - place] for place, gradient in enumerate(gradients)]
         )
 
     found: list[tf.Tensor] = shifted(values)
     return found
 
 
-def _shifts(values: tf.Tensor, width: int) -> list[tf.Tensor]:
-    places, side = _words(values), width // 2
-    padded = tf.pad(values, [[0, 0], [side, side], [0, 0]])
-    return [values if start == side else padded[:, start : start + places] for start in range(width)]
+def _shifts(values: tf.Tensor) -> list[tf.Tensor]:
+    places = _words(values)
+    padded = tf.pad(values, [[0, 0], [1, 1], [0, 0]])
+    return [values if start == 1 else padded[:, start : start + places] for start in range(3)]
 
 
 def _halve(values: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -17,22 +17,13 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
-from retvec_lite.model.meaning_file import (
-    WORD_BYTES,
-    Codes,
-    bytes_of,
-    check_codebooks,
-    decoded,
-    integers_of,
-    read_coded,
-    weights,
-)
+from retvec_lite.model import meaning_file as coded
 from retvec_lite.model.weight_files import typed_safetensors_bytes
 from retvec_lite.ngrams import PRIME
 
 PIECES_FORMAT: Final = "retvec-lite-pieces"
 PIECES_VERSION: Final = "1"
-PIECE_BYTES: Final = WORD_BYTES[0]
+PIECE_BYTES: Final = coded.WORD_BYTES[0]
 
 _LONGEST: Final = 9
 """Letters of the longest n-grams that a file may be about."""
@@ -52,15 +43,10 @@ class PiecesFile:
 
     Raises:
         RetvecLiteError: on construction, for parts that do not fit together.
-
-    Example:
-        >>> from retvec_lite.model.pieces_file import packaged_pieces
-        >>> packaged_pieces("bn").longest, packaged_pieces("tlh")
-        (4, None)
     """
 
     hashes: Ints
-    codes: Codes
+    codes: coded.Codes
     codebooks: Floats
     language: str
     longest: int
@@ -75,7 +61,7 @@ class PiecesFile:
             raise RetvecLiteError(
                 f"{len(self.hashes):,} pieces need codes of {PIECE_BYTES} bytes each, not {self.codes.shape}."
             )
-        check_codebooks(self.codebooks, PIECE_BYTES)
+        coded.check_codebooks(self.codebooks, PIECE_BYTES)
         if not 1 <= self.longest <= _LONGEST:
             raise RetvecLiteError(f"Pieces have up to 1 to {_LONGEST} letters, not {self.longest}.")
         if not (self.language and all(isinstance(value, str) for value in self.card.values())):
@@ -85,13 +71,13 @@ class PiecesFile:
         """Return what each bucket of n-grams means, float32 `[buckets, 128]`: the mean of its pieces, 0 where there is none."""
         columns = self.hashes % buckets
         found = np.zeros((buckets, self.codebooks.shape[0] * self.codebooks.shape[2]), np.float32)
-        np.add.at(found, columns, decoded(self.codes, self.codebooks))
+        np.add.at(found, columns, coded.decoded(self.codes, self.codebooks))
         found /= np.maximum(np.bincount(columns, minlength=buckets), 1)[:, None].astype(np.float32)
         return found
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for equal pieces."""
-        integers, scale = integers_of(self.codebooks)
+        integers, scale = coded.integers_of(self.codebooks)
         known = np.zeros(PRIME, bool)
         known[self.hashes] = True
         tensors: dict[str, npt.NDArray[np.generic]] = {
@@ -120,14 +106,14 @@ class PiecesFile:
         Raises:
             RetvecLiteError: when it is missing, damaged or of another format.
         """
-        with read_coded(path, PIECES_FORMAT, PIECES_VERSION) as (tensors, metadata, codes, codebooks, card):
-            hashes = np.flatnonzero(np.unpackbits(bytes_of(tensors["known"]))).astype(np.int32)
+        with coded.read_coded(path, PIECES_FORMAT, PIECES_VERSION) as (tensors, metadata, codes, codebooks, card):
+            hashes = np.flatnonzero(np.unpackbits(coded.bytes_of(tensors["known"]))).astype(np.int32)
             return cls(hashes, codes, codebooks, metadata["language"], int(metadata["longest"]), card)
 
 
 def packaged_pieces(language: str) -> PiecesFile | None:
     """Return the pieces of a language that ship with the package; None for a language without them."""
-    found = weights() / f"pieces_{language}.safetensors"
+    found = coded.weights() / f"pieces_{language}.safetensors"
     if not (language.isalpha() and found.is_file()):
         return None
     with resources.as_file(found) as path:

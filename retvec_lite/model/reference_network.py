@@ -180,10 +180,10 @@ def _mean_and_max(values: Floats, mask: Mask) -> Floats:
     return pooled
 
 
-def _neighbours(values: Floats, count: int = 3) -> Floats:
-    """Return the neighbours of each word, itself in the middle: float32 `[count, words, width]`, zeros beyond the ends."""
-    padded = np.pad(values, ((count // 2, count // 2), (0, 0)))
-    return np.stack([padded[start : start + len(values)] for start in range(count)])
+def _neighbours(values: Floats) -> Floats:
+    """Return the word before each word, itself and the one behind it: float32 `[3, words, width]`, zeros beyond the ends."""
+    padded = np.pad(values, ((1, 1), (0, 0)))
+    return np.stack([padded[start : start + len(values)] for start in range(3)])
 
 
 def _convolved(values: Floats, mask: Mask, blocks: int, weights: Weights) -> tuple[Floats, Mask]:

@@ -20,7 +20,6 @@ from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.files import atomic_write
 from retvec_lite.json_text import parse_json
 from retvec_lite.model.facts import check_finite
-from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import PoolHead, head_from_dict
 from retvec_lite.model.weight_files import check_format, check_layers, read_safetensors, typed_safetensors_bytes
 
@@ -47,11 +46,6 @@ class SentenceNetwork:
 
     Raises:
         RetvecLiteError: on construction, for weights that do not fit together.
-
-    Example:
-        >>> from retvec_lite.model.sentence_network import packaged_sentences
-        >>> packaged_sentences().kernel.shape
-        (512, 256)
     """
 
     name: ClassVar = "sentences"
@@ -122,11 +116,6 @@ class SentenceNetwork:
             return cls(head, tensors, kernel, bias, dict(card))
         except (KeyError, ValueError, TypeError, RetvecLiteError) as error:
             raise RetvecLiteError(f"{path} is damaged: {reason(error)}. Copy it again.") from error
-
-
-def on_grid(weights: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return weights with their kernels on the 4-bit grid."""
-    return {name: snap(value, FOUR_BITS) if name.endswith("/kernel") else value for name, value in weights.items()}
 
 
 @functools.cache

@@ -8,11 +8,12 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from retvec_lite.data.copies import CopyGroup
-from retvec_lite.data.outcome import Bools, Rejection
+from retvec_lite.data.outcome import Bools
+from retvec_lite.data.rejection import Rejection
 from retvec_lite.data.scores import Confusion, Evaluation
-from retvec_lite.data.suspects import COUNTED, Check, HeldOut, Suspect
+from retvec_lite.data.suspects import COUNTED, Check, HeldOutAnswers, Suspect
 from retvec_lite.data.typos import Way
-from retvec_lite.data.warnings import FEW
+from retvec_lite.data.warnings import FEWEST_TEXTS
 from retvec_lite.report_page.elements import (
     Chart,
     Content,
@@ -87,7 +88,7 @@ def confusions_section(found: Evaluation) -> Element:
     )
 
 
-def ways_section(held_out: HeldOut) -> Element:
+def ways_section(held_out: HeldOutAnswers) -> Element:
     """Return how many texts are answered rightly as written, mistyped and disguised, and how many right answers are kept."""
     names = {
         way: f"{way.rate:.0%} of the words mistyped" if way.rate else "as written"
@@ -234,7 +235,7 @@ def _lists(check: Check) -> list[Element]:
     for title, lines in (
         ("Warnings", [(cut(warning, _LONGEST),) for warning in check.warnings]),
         ("Labels that may be one, by how often they are confused (50% is chance)", alike),
-        (f"Labels with fewer than {FEW} different texts", small),
+        (f"Labels with fewer than {FEWEST_TEXTS} different texts", small),
     ):
         if lines:
             more = [(f"and {len(lines) - _LISTED:,} more",)] if len(lines) > _LISTED else []

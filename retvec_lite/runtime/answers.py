@@ -23,7 +23,7 @@ from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.kinds import MARKS
 from retvec_lite.normal_form import IGNORED, ranges_hold
-from retvec_lite.runtime.memory import Answer, Memory
+from retvec_lite.runtime.memory import Memory, MemoryAnswer
 from retvec_lite.runtime.pool import Runs, WorkPool, answered
 from retvec_lite.windows import answer_in_windows, combine, cut_windows, mean_embedding
 
@@ -53,12 +53,6 @@ class Span(NamedTuple):
         text: what stands there.
         weight: by how much the natural logarithm of the label's probability falls without it; below 0 where the part speaks
             against the label.
-
-    Example:
-        >>> from retvec_lite.runtime.answers import Span
-        >>> text, span = "wake me up", Span(5, 7, "me", 0.25)
-        >>> f"{text[:span.start]}[{span.text}]{text[span.end:]}"
-        'wake [me] up'
     """
 
     start: int
@@ -305,7 +299,9 @@ class Runner:
                 found = [Prediction(names[place], value) for place, value in zip(places, values, strict=True)]
                 yield [Prediction(None, values[0]), *found][:top] if is_unknown else found
 
-    def _taught(self, answer: Answer, row: Floats, columns: Sequence[int], unknown: str | None) -> list[Prediction]:
+    def _taught(
+        self, answer: MemoryAnswer, row: Floats, columns: Sequence[int], unknown: str | None
+    ) -> list[Prediction]:
         """Return the answer of a memory, and behind it those of the model, which share what it leaves."""
         shares = {self._labels[column]: float((1 - answer.weight) * row[column]) for column in columns}
         if answer.label == unknown:

@@ -13,24 +13,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from retvec_lite import json_text as kind
 from retvec_lite.contract import CONTRACT_VERSION, EncoderConfig
 from retvec_lite.data.labels import check_labels
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError, did_you_mean, install, reason, shown
 from retvec_lite.foreign import require_size
-from retvec_lite.json_text import (
-    COUNT,
-    NOTHING,
-    SHARE,
-    TEXT,
-    Kind,
-    check_fields,
-    either,
-    listed,
-    mapped,
-    parse_json,
-    structured,
-)
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.runtime import onnx_file
@@ -58,17 +46,19 @@ READY: Final = ("assistant", "emotion", "sentiment", "spam", "support", "topics"
 """Names of the classifiers in the package `retvec-lite-models`, which has the same files of each."""
 _MODELS: Final = "retvec_lite_models"
 
-_KINDS: Final[Mapping[str, Kind]] = {
-    "created_by": TEXT,
-    "embedding": TEXT,
-    "head": TEXT,
-    "languages": listed(TEXT),
-    "name": TEXT,
-    "oldest_runtime": mapped(TEXT),
-    "recipe": TEXT,
-    "tensors": either(mapped(TEXT), NOTHING),
-    "trained": structured({"data": TEXT, "day": TEXT, "texts": COUNT, "seed": COUNT, "accuracy": SHARE}),
-    "version": COUNT,
+_KINDS: Final[Mapping[str, kind.Kind]] = {
+    "created_by": kind.TEXT,
+    "embedding": kind.TEXT,
+    "head": kind.TEXT,
+    "languages": kind.listed(kind.TEXT),
+    "name": kind.TEXT,
+    "oldest_runtime": kind.mapped(kind.TEXT),
+    "recipe": kind.TEXT,
+    "tensors": kind.either(kind.mapped(kind.TEXT), kind.NOTHING),
+    "trained": kind.structured(
+        {"data": kind.TEXT, "day": kind.TEXT, "texts": kind.COUNT, "seed": kind.COUNT, "accuracy": kind.SHARE}
+    ),
+    "version": kind.COUNT,
 }
 """What the metadata of a file are, beside labels and settings."""
 
@@ -286,7 +276,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     file = locate(path)
     model, metadata_json, labels_text = _read_parts(file)
     try:
-        metadata = parse_json(metadata_json, METADATA_NAME)
+        metadata = kind.parse_json(metadata_json, METADATA_NAME)
         if not isinstance(metadata, dict) or metadata.get("format") != METADATA_FORMAT:
             raise RetvecLiteError(f"{METADATA_NAME} is not valid: its format is not {METADATA_FORMAT!r}.")
         labels = tuple(labels_text.decode().removesuffix("\n").split("\n"))
@@ -306,7 +296,7 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
             both = "its metadata and its engine" if file.suffix == SUFFIX else f"{LABELS_NAME} and {METADATA_NAME}"
             raise RetvecLiteError(f"{both} must list the same labels. Export the model again.")
         check_labels(labels)
-        check_fields(metadata, _KINDS)
+        kind.check_fields(metadata, _KINDS)
         read_signatures(metadata, config)
         Decision.from_dict(metadata.get("decision")).check_labels(labels)
         ngrams = NgramConfig.from_dict(metadata["ngrams"]) if metadata.get("ngrams") is not None else None

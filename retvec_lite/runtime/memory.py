@@ -17,7 +17,7 @@ import numpy.typing as npt
 from retvec_lite.contract import BLANK, EncoderConfig, Floats
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.foreign import read_whole
+from retvec_lite.foreign import read_file
 from retvec_lite.kinds import SIGNS, class_of
 from retvec_lite.runtime.retvec_file import checksum
 from retvec_lite.windows import Kept, read_text
@@ -167,11 +167,7 @@ class Memory:
         Raises:
             RetvecLiteError: for a file that is missing, no memory, damaged or of a newer version; then nothing changes.
         """
-        try:
-            data = read_whole(Path(path))
-        except OSError as error:
-            raise RetvecLiteError(f"Cannot read {os.fspath(path)}: {error.strerror or error}.") from error
-        self._replace(from_bytes(data, os.fspath(path)))
+        self._replace(from_bytes(read_file(Path(path)), os.fspath(path)))
 
     def to_bytes(self) -> bytes:
         """Return the memory as the bytes of a file."""
@@ -230,7 +226,7 @@ class Memory:
 
     def answer(
         self, vectors: Floats, probabilities: Floats, columns: Sequence[int], labels: Sequence[str]
-    ) -> list["Answer | None"]:
+    ) -> list["MemoryAnswer | None"]:
         """Return what the memory answers to texts: nothing for those that it leaves to the classifier.
 
         Args:
@@ -253,7 +249,7 @@ class Memory:
         if len(table.names.whole):
             powers = np.exp(_NEARNESS * table.names.closeness(vectors).astype(np.float64))
             near = np.log(powers.mean(axis=1).clip(1)) / _NEARNESS
-        answers: list[Answer | None] = []
+        answers: list[MemoryAnswer | None] = []
         for row, place in enumerate(found.tolist()):
             text, label = table.taught[place]
             is_known = label in labels
@@ -263,11 +259,11 @@ class Memory:
             closer = float(close[row, place]) - _CLOSER * near[row] - doubt if own[row, place] <= _SAME else 1.0
             strength = _STEEP * (closer - _CLOSE)
             speaks = strength > 0 and not table.agrees[place]
-            answers.append(Answer(text, label, float(1 / (1 + np.exp(-strength)))) if speaks else None)
+            answers.append(MemoryAnswer(text, label, float(1 / (1 + np.exp(-strength)))) if speaks else None)
         return answers
 
 
-class Answer(NamedTuple):
+class MemoryAnswer(NamedTuple):
     """What a memory answers: the taught text that is like the one to answer, its label, and the weight of this answer, from 0.5 to 1."""
 
     text: str

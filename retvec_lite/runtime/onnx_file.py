@@ -76,6 +76,16 @@ def _number(message: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number of more than 10 bytes")
 
 
+def open_session(model: bytes, num_threads: int) -> Any:
+    """Return a session of ONNX Runtime, which says nothing; raises what it raises."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = num_threads
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
 class OnnxEngine:
     """One session of a file, for one thread at a time. As `interpreters.Engine`, but for embeddings, which these files do not have."""
 
@@ -87,15 +97,10 @@ class OnnxEngine:
         """
         if not is_installed():
             raise RetvecLiteError(f"Nothing here runs {SUFFIX} files: pip install {RUNTIME}")
-        import onnxruntime
-
         self._path, (max_chars, labels) = path, shape
         self._rows = functools.partial(codepoint_rows, max_chars=max_chars)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = num_threads
-        options.log_severity_level = 4
         try:
-            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            session = open_session(model, num_threads)
         except Exception as error:  # its errors have no class in common
             raise self._refused(error) from error
         self._run = functools.partial(session.run, ["probabilities"])

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 # Not when it is first needed: a child of fork() would wait for ever for a thread that was just importing it.
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import repeat
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError, shown
@@ -46,42 +46,52 @@ class Runs(Protocol):
         """Return their slots, int32 `[texts, max_words, word_length]`, and the embeddings of these."""
 
 
-def choose_engine(
-    artifact: Artifact, num_threads: int = 1, runtime: str | None = None, isolated: bool = False
-) -> tuple[str, Callable[[], Runs]]:
-    """Return the name of what runs a file, and what makes an engine of it.
+class Running(NamedTuple):
+    """How a classifier runs; `load` describes the options."""
 
-    Raises:
-        RetvecLiteError: for a runtime that is missing or does not fit, and for options that a file does not have.
-    """
-    if artifact.is_onnx:
-        if isolated or runtime is not None:
-            raise RetvecLiteError("An .onnx runs on ONNX Runtime, in this process: leave runtime and isolated out.")
-        from retvec_lite.runtime.onnx_file import RUNTIME, OnnxEngine
+    num_threads: int = 1
+    runtime: str | None = None
+    workers: int | None = None
+    isolated: bool = False
+    languages: tuple[str, ...] | None = None
 
-        shape = (artifact.config.max_chars, len(artifact.labels))
-        session: Any = functools.partial(OnnxEngine, artifact.path, artifact.model, shape, num_threads)
-        return RUNTIME, session  # which is asked for probabilities alone
-    if artifact.is_native:
-        refuse_litert(num_threads, runtime)
-        if not isolated:
-            return NATIVE, functools.partial(NativeEngine, artifact)
-    from retvec_lite.runtime.interpreters import Engine, choose_runtime, import_runtime
+    def refuse_litert(self) -> None:
+        """Refuse, with RetvecLiteError, what only a `.tflite` takes."""
+        given = {"num_threads": self.num_threads != 1, "runtime": self.runtime is not None}
+        if names := [name for name, is_given in given.items() if is_given]:
+            raise RetvecLiteError(f"Only a .tflite takes {' and '.join(names)}: all else runs on an engine of its own.")
 
-    if isolated:
-        from retvec_lite.runtime.worker import IsolatedEngine
+    def engine_of(self, artifact: Artifact) -> tuple[str, Callable[[], Runs]]:
+        """Return the name of what runs a file, and what makes an engine of it.
 
-        name = NATIVE if artifact.is_native else choose_runtime(runtime)
-        return name, functools.partial(IsolatedEngine, artifact, num_threads, name)
-    name, interpreter_class = import_runtime(runtime)
-    return name, functools.partial(Engine, interpreter_class, artifact, num_threads, name)
+        Raises:
+            RetvecLiteError: for a runtime that is missing or does not fit, and for options that a file does not have.
+        """
+        threads = self.num_threads
+        if artifact.is_onnx:
+            if self.isolated or self.runtime is not None:
+                raise RetvecLiteError("An .onnx runs on ONNX Runtime, in this process: leave runtime and isolated out.")
+            from retvec_lite.runtime.onnx_file import RUNTIME, OnnxEngine
+
+            shape = (artifact.config.max_chars, len(artifact.labels))
+            session: Any = functools.partial(OnnxEngine, artifact.path, artifact.model, shape, threads)
+            return RUNTIME, session  # which is asked for probabilities alone
+        if artifact.is_native:
+            self.refuse_litert()
+            if not self.isolated:
+                return NATIVE, functools.partial(NativeEngine, artifact)
+        from retvec_lite.runtime.interpreters import Engine, choose_runtime, import_runtime
+
+        if self.isolated:
+            from retvec_lite.runtime.worker import IsolatedEngine
+
+            name = NATIVE if artifact.is_native else choose_runtime(self.runtime)
+            return name, functools.partial(IsolatedEngine, artifact, threads, name)
+        name, interpreter_class = import_runtime(self.runtime)
+        return name, functools.partial(Engine, interpreter_class, artifact, threads, name)
 
 
-def refuse_litert(num_threads: int, runtime: str | None) -> None:
-    """Refuse, with RetvecLiteError, what only a `.tflite` takes."""
-    given = {"num_threads": num_threads != 1, "runtime": runtime is not None}
-    if names := [name for name, is_given in given.items() if is_given]:
-        raise RetvecLiteError(f"Only a .tflite takes {' and '.join(names)}: all else runs on an engine of its own.")
+USUAL: Final = Running()
 
 
 def available_cores() -> int:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from retvec_lite.contract import BITS, CONTRACT_VERSION, PIECES, EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.foreign import read_whole
+from retvec_lite.foreign import read_file
 from retvec_lite.meaning import CODEBOOKS, DIMENSION, MeaningConfig
 from retvec_lite.ngrams import NgramConfig
 
@@ -155,13 +155,7 @@ def aligned(part: bytes) -> bytes:
 
 
 def checksum(data: bytes) -> int:
-    """Return the sum over all 32-bit words of a file, each times an odd number that grows, modulo 2**64; its own place counts as 0.
-
-    Example:
-        >>> from retvec_lite.runtime.retvec_file import checksum
-        >>> checksum(bytes([1, 0, 0, 0, 2, 0, 0, 0]))
-        7
-    """
+    """Return the sum over all 32-bit words of a file, each times an odd number that grows, modulo 2**64; its own place counts as 0."""
     words = np.frombuffer(data, "<u4")
     odd, total = np.arange(1, 2 * _BLOCK, 2, dtype=np.uint64), 0
     for start in range(0, len(words), _BLOCK):
@@ -192,10 +186,7 @@ def read_retvec(file: Path) -> tuple[bytes, bytes, bytes]:
     Raises:
         RetvecLiteError: for a file that is missing, truncated, damaged or from another tool.
     """
-    try:
-        data = read_whole(file)
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read {file}: {error.strerror or error}.") from error
+    data = read_file(file)
     check_frame(data, str(file))
     found = sections_of(data, ("metadata", "settings", "labels"))
     if not {"metadata", "settings", "labels"} <= set(found):

@@ -5,6 +5,7 @@ with bytes, which whoever asked checks. A worker ends when its input does, so it
 """
 
 import contextlib
+import functools
 import importlib.util
 import io
 import os
@@ -23,11 +24,12 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.meaning import DIMENSION
+from retvec_lite.runtime import onnx_file
 from retvec_lite.runtime.artifact import Artifact
 from retvec_lite.runtime.interpreters import RUNTIMES, Engine, import_runtime
 from retvec_lite.runtime.native import NativeEngine, Texts
 
-_PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values())
+_PACKAGES: Final = ("retvec_lite", "numpy", "pyarrow", *RUNTIMES.values(), onnx_file.RUNTIME)
 """What a worker imports."""
 
 _SIZE: Final = struct.Struct("<I")
@@ -300,7 +302,7 @@ class Job(NamedTuple):
     """Work for `run_models`.
 
     Attributes:
-        model: a flatbuffer.
+        model: a flatbuffer, or for ONNX Runtime a `ModelProto`.
         rows: its inputs, int32 `[texts, max_chars]`.
         signature: the signature to call; None runs the first graph.
     """
@@ -311,7 +313,7 @@ class Job(NamedTuple):
 
 
 def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Run models on a runtime in one new process, row by row on one thread.
+    """Run models on a runtime, LiteRT's or ONNX Runtime, in one new process, row by row on one thread.
 
     A graph must have one input; a signature must call it `codepoints`.
 
@@ -336,37 +338,37 @@ def run_models(runtime: str, jobs: Sequence[Job]) -> Iterator[dict[str, npt.NDAr
 
 def _run(runtime: str, job: Job) -> bytes:
     """Run one job in the worker process; return its outputs as an .npz file."""
-    name, interpreter_class = import_runtime(runtime)
+    opened = _session if runtime == onnx_file.RUNTIME else functools.partial(_interpreter, import_runtime(runtime)[1])
     try:
-        interpreter = interpreter_class(model_content=job.model, num_threads=1)
-        # Needed before the call of a signature as well; see `Engine`.
-        interpreter.allocate_tensors()
-        found = (
-            _signature_answers(interpreter, job.signature, job.rows)
-            if job.signature
-            else _answers(interpreter, job.rows)
-        )
-    except (ValueError, RuntimeError) as error:
-        raise RetvecLiteError(f"{name} cannot run the model: {reason(error)}.") from error
+        run = opened(job)
+        answers = [run(row[None]) for row in job.rows]
+    except Exception as error:  # those of ONNX Runtime have no class in common
+        raise RetvecLiteError(f"{runtime} cannot run the model: {reason(error)}.") from error
     outputs = io.BytesIO()
-    np.savez(outputs, **found)
+    np.savez(outputs, **{name: np.stack([answer[name][0] for answer in answers]) for name in answers[0]})
     return outputs.getvalue()
 
 
-def _answers(interpreter: Any, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
+def _session(job: Job) -> Callable[[Ints], dict[str, Any]]:
+    session = onnx_file.open_session(job.model, 1)
+    (given,), names = session.get_inputs(), [output.name for output in session.get_outputs()]
+    return lambda row: dict(zip(names, session.run(None, {given.name: row}), strict=True))
+
+
+def _interpreter(interpreter_class: Any, job: Job) -> Callable[[Ints], dict[str, Any]]:
+    interpreter = interpreter_class(model_content=job.model, num_threads=1)
+    # Needed before the call of a signature as well; see `Engine`.
+    interpreter.allocate_tensors()
+    if job.signature:
+        runner = interpreter.get_signature_runner(job.signature)
+        return lambda row: dict(runner(codepoints=row))
     place = interpreter.get_input_details()[0]["index"]
     # By name, because runtimes order the outputs differently.
     outputs = {detail["name"]: detail["index"] for detail in interpreter.get_output_details()}
-    answers: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in outputs}
-    for row in rows:
-        interpreter.set_tensor(place, row[None])
+
+    def run(row: Ints) -> dict[str, Any]:
+        interpreter.set_tensor(place, row)
         interpreter.invoke()
-        for name, index in outputs.items():
-            answers[name].append(interpreter.get_tensor(index)[0])
-    return {name: np.stack(values) for name, values in answers.items()}
+        return {name: interpreter.get_tensor(index) for name, index in outputs.items()}
 
-
-def _signature_answers(interpreter: Any, name: str, rows: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    runner = interpreter.get_signature_runner(name)
-    answers = [runner(codepoints=row[None]) for row in rows]
-    return {key: np.stack([answer[key][0] for answer in answers]) for key in answers[0]}
+    return run

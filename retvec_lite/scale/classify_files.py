@@ -30,7 +30,7 @@ from retvec_lite.data.sources import data_files, refuse_input
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_file, require_writable
 from retvec_lite.runtime.pool import check_count
-from retvec_lite.scale.batches import BatchClassifier
+from retvec_lite.scale import BatchClassifier
 from retvec_lite.terminal import Progress, watched
 
 Fields = dict[str, Any]
@@ -57,14 +57,6 @@ class FilesReport:
         left_out: sentences about them, and about empty rows, which are always left out.
         seconds: it took.
         workers: texts that were answered at a time.
-
-    Example:
-        >>> from pathlib import Path
-        >>> import retvec_lite as rl
-        >>> _ = Path("inbox.csv").write_text("text\nyour code is 482913\n")
-        >>> report = rl.classify_files("classifier-int8.tflite", "inbox.csv", "inbox.jsonl")
-        >>> report.rows, report.skipped
-        (1, 0)
     """
 
     output: Path
@@ -133,13 +125,7 @@ def classify_files(
     """
     began = time.perf_counter()
     output = Path(output)
-    suffix, codec = format_of(output)
-    if suffix not in LABELLED or (codec and suffix in PARQUET):
-        raise RetvecLiteError(
-            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the first five also with "
-            f"{', '.join(COMPRESSION)} behind it."
-        )
-    require_writable(output, force)
+    _check_output(output, force)
     workers = None if workers is None else check_count("workers", workers)
     sources = data_files([inputs] if isinstance(inputs, str | os.PathLike) else inputs, _SUFFIXES)
     refuse_input(output, sources)
@@ -147,20 +133,11 @@ def classify_files(
         model, reject=reject, workers=workers, runtime=runtime, isolated=isolated, languages=languages
     )
     reading = {"required": [text_column], "delimiter": delimiter, "whole": True}
-    # Outputs begin with the names of all columns. JSON is read twice for them, because its rows may differ.
-    columns: Columns = {}
-    for source in sources:
-        for name, kinds in _columns(source, Skipped(skip_bad_rows), reading).items():
-            columns.setdefault(name, set()).update(kinds)
-            if name in (label_column, probability_column):
-                option = "label_column" if name == label_column else "probability_column"
-                advice = f"Name the new one with --{option.replace('_', '-')} ({option})"
-                raise RetvecLiteError(f"{source} already has a column {name!r}. {advice}.")
     added = label_column, probability_column
+    columns = _all_columns(sources, skip_bad_rows, reading, added)
     size = max(1, sum(os.path.getsize(source) for source in sources) // 1000)
     skipped, count = Skipped(skip_bad_rows), 0
-    opened = _opened(output, columns or {text_column: {str}}, added, classify.several)
-    with watched(progress) as report, opened as write:
+    with watched(progress) as report, _opened(output, columns, added, classify.several) as write:
         for rows, position in _batches(sources, skipped, reading):
             for row, *answer in zip(rows, *classify.answers(row[text_column] for row in rows), strict=True):
                 row |= zip(added, map(_short, answer), strict=True)
@@ -169,6 +146,35 @@ def classify_files(
             report(_WHAT, min(position // 1000, size), size)
     seconds = time.perf_counter() - began
     return FilesReport(output, count, skipped.count, skipped.sentences(), seconds, classify.classifier.workers)
+
+
+def _check_output(output: Path, force: bool) -> None:
+    """Refuse, before long work and with RetvecLiteError, an output of another format, that exists, or cannot be written."""
+    suffix, codec = format_of(output)
+    if suffix not in LABELLED or (codec and suffix in PARQUET):
+        raise RetvecLiteError(
+            f"Cannot write {output}: its name must end in {', '.join(LABELLED)}; the first five also with "
+            f"{', '.join(COMPRESSION)} behind it."
+        )
+    require_writable(output, force)
+
+
+def _all_columns(
+    sources: Sequence[Path], skip_bad_rows: bool, reading: dict[str, Any], added: tuple[str, str]
+) -> Columns:
+    """Return the columns of all files, none of which is `added`; outputs begin with their names.
+
+    JSON is read twice for them, because its rows may differ.
+    """
+    columns: Columns = {}
+    for source in sources:
+        for name, kinds in _columns(source, Skipped(skip_bad_rows), reading).items():
+            columns.setdefault(name, set()).update(kinds)
+            if name in added:
+                option = ("label_column", "probability_column")[added.index(name)]
+                advice = f"Name the new one with --{option.replace('_', '-')} ({option})"
+                raise RetvecLiteError(f"{source} already has a column {name!r}. {advice}.")
+    return columns or {reading["required"][0]: {str}}
 
 
 def _columns(source: Path, skipped: Skipped, reading: dict[str, Any]) -> Columns:

@@ -14,10 +14,10 @@ from retvec_lite.data.copies import different
 from retvec_lite.data.dataset import IN_MEMORY, Dataset, as_dataset
 from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
 from retvec_lite.data.labels import ClassWeights, choose_class_weights, unknown_rows
-from retvec_lite.data.origin import data_hash
 from retvec_lite.data.texts import texts_of
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.facts import data_hash
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
 from retvec_lite.training.encoders import encode_of, read_teacher, sign_of

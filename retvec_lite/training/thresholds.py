@@ -1,7 +1,6 @@
-"""What held-out texts decide: which labels a text has, when it has none, and how good the answers are, beside those of a plain SVM.
+"""What held-out texts decide: which labels a text has, when it has none, and how good the answers are.
 
-One label a text: a text whose best label is less probable than a threshold has none. The threshold keeps a share of the right
-answers.
+One label a text: `data.rejection` says when it has none.
 
 Several labels: each has a threshold of its own, which maximizes its F1. A rare label has too few texts to tell where that is, so the
 counts of all labels together are added to its own, with a weight. Weight and scores are cross-validated: thresholds never see the
@@ -9,23 +8,27 @@ texts they are scored on.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
-from retvec_lite.data.outcome import Outcome, choose_threshold, lean, lowered, measure_rates, measure_rejection
+from retvec_lite.data.outcome import Bools, Outcome
+from retvec_lite.data.rejection import (
+    choose_blindly,
+    choose_decision,
+    count_answers,
+    measure_rates,
+    measure_rejection,
+    usual,
+)
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.typos import Way
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.plan import HeldOutLogits
 from retvec_lite.windows import decided_text
-
-_USUAL: Final = (Way.CLEAN, Way.FEW_TYPOS)
-"""How the held-out texts are written that choose the threshold of one label."""
 
 _GRID: Final = np.arange(2, 99) / 100
 """Thresholds of several labels to choose from."""
@@ -39,8 +42,6 @@ _CONFUSIONS: Final = 8
 
 _WEAKEST: Final = 2
 """Labels that it names because their F1 is the lowest."""
-
-Answers = npt.NDArray[np.bool_]
 
 
 class Judged(NamedTuple):
@@ -110,15 +111,15 @@ def _facts(outcomes: Mapping[Way, Outcome], error: float) -> dict[str, Any]:
             row |= {name: getattr(rejected, name) for name in ("in_scope_unknown", "unknown_recognized")}
         validation[f"{way.rate:g}"] = row
     shares = clean.decision.shares
-    usual = shares.index(max(shares)) if shares else 0
+    largest = shares.index(max(shares)) if shares else 0
     unread = int((clean.is_labelled & clean.unread).sum())
-    rates = () if several else measure_rates(_usual(outcomes))
+    rates = () if several else measure_rates(usual(outcomes))
     return {
         "accuracy_error": error,
         "validation": validation,
         "confusions": [list(row) for row in scores[Way.CLEAN].confusions[:_CONFUSIONS]],
         "weakest": weakest_labels(scores[Way.CLEAN]),
-        "largest_label": None if several else float((clean.truth == usual).mean()),
+        "largest_label": None if several else float((clean.truth == largest).mean()),
         **({"unread": unread} if unread else {}),
         "rates": [[None if share is None else round(share, 6) for share in rate] for rate in rates],
         "right_answers": 0.0 if several else round(count_answers(outcomes), 6),
@@ -160,59 +161,11 @@ def _standard_error(logits: Floats, data: TrainingData) -> float:
     return max(error, float(np.std(scores, ddof=1) / np.sqrt(len(scores))))
 
 
-def choose_decision(outcomes: Mapping[Way, Outcome], keep: float) -> Decision:
-    """Choose the largest threshold that keeps a share of the right answers to clean texts and those with a few typos together.
-
-    Disguised, translated and badly mistyped texts do not choose: their right answers are less probable, and a threshold that keeps them
-    lets many more texts pass that have no label (docs/benchmarks.md). All labels count alike, however many texts they have, or the
-    threshold would keep nearly all of a common label and lose a rare one. Texts of the unknown label belong to no other label.
-
-    Few right answers do not decide alone, see `lean`.
-    """
-    decision, labels = outcomes[Way.CLEAN].decision, outcomes[Way.CLEAN].labels
-    threshold = choose_threshold(measure_rates(_usual(outcomes), kept=(keep,), false_alarms=()), keep=keep)
-    if threshold is not None:
-        threshold = lean(threshold, keep, count_answers(outcomes), decision, len(labels))
-    return dataclasses.replace(decision, threshold=threshold)
-
-
-def choose_blindly(decision: Decision, labels: Sequence[str], background: Floats | None) -> Decision:
-    """Choose the threshold without an answer that is known to be right: the one that lets half of the texts of no label pass.
-
-    More of them would pass at a lower one, and right answers be lost at a higher one (docs/names.md). Of these texts, the `background`,
-    probabilities are given.
-    """
-    if background is None:
-        threshold = lean(1.0, 1.0, 0.0, decision, len(labels))
-    else:
-        threshold = lowered(float(np.median(decision.scores(background, labels))), decision)
-    return dataclasses.replace(decision, threshold=threshold)
-
-
-def count_answers(outcomes: Mapping[Way, Outcome]) -> float:
-    """Return how many right answers to different texts there are to choose by, less where some labels have few of them (Kish 1965)."""
-    usual = _usual(outcomes)
-    counts = np.unique(usual.truth[usual.is_right & (usual.passing > 0)], return_counts=True)[1]
-    copies = len(usual.texts) / len(outcomes[Way.CLEAN].texts)
-    return float(len(counts) ** 2 / np.sum(1.0 / counts) / copies) if len(counts) else 0.0
-
-
-def _usual(outcomes: Mapping[Way, Outcome]) -> Outcome:
-    """Return what is answered to held-out texts as users write them, clean and with a few typos."""
-    usual = [each for way, each in outcomes.items() if way in _USUAL]
-    return dataclasses.replace(
-        usual[0],
-        texts=[text for each in usual for text in each.texts],
-        truth=np.concatenate([each.truth for each in usual]),
-        probabilities=np.concatenate([each.probabilities for each in usual]),
-    )
-
-
 class Thresholds(NamedTuple):
     """A threshold for each label; which labels the texts have under those chosen on other groups, bool `[texts, classes]`."""
 
     values: tuple[float, ...]
-    answers: Answers
+    answers: Bools
 
 
 class _Counts(NamedTuple):
@@ -249,7 +202,7 @@ def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thres
     names = np.unique(groups)
     counts = [_count(probabilities[groups == name], truth[groups == name]) for name in names]
     whole = _Counts(*(np.sum(part, axis=0) for part in zip(*counts, strict=True)))
-    best: tuple[float, float, Answers] | None = None
+    best: tuple[float, float, Bools] | None = None
     for weight in _WEIGHTS:
         answers = np.zeros(truth.shape, bool)
         for name, own in zip(names, counts, strict=True):
@@ -263,7 +216,7 @@ def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thres
     return Thresholds(tuple(_best(whole, best[1]).tolist()), best[2])
 
 
-def micro_f1(answers: Answers, truth: Ints) -> float:
+def micro_f1(answers: Bools, truth: Ints) -> float:
     """Return the F1 over all pairs of a text and a label; 1 where nothing is right and nothing was answered."""
     named = int(answers.sum() + truth.sum())
     return 2 * int((answers & (truth > 0)).sum()) / named if named else 1.0
@@ -288,38 +241,3 @@ def _best(counts: _Counts, weight: float) -> Floats:
     right, both = counts.right + scale * together.right, counts.both + scale * together.both
     best: Floats = _GRID[(right / both).argmax(axis=1)]
     return best
-
-
-_WORK: Final = 12_000_000
-_WORK_BESIDE_LABELS: Final = 20
-"""Characters times labels, with so many labels more for counting n-grams, that take about a second on one core."""
-
-
-def plain_svm(data: TrainingData) -> float | None:
-    """Return the accuracy of a linear SVM on TF-IDF of character n-grams, as scikit-learn makes them; None where it would take long.
-
-    What takes long is decided by the size of the data, so that the same data give the same report.
-    """
-    texts, tested = list(data.clean[: data.labelled]), list(data.held_out_texts[Way.CLEAN])
-    characters = sum(map(len, texts)) + (0 if data.folds else sum(map(len, tested)))
-    if not tested or data.scheme.multi_label or characters * (len(data.labels) + _WORK_BESIDE_LABELS) > _WORK:
-        return None
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.svm import LinearSVC
-
-    counter = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4), dtype=np.float64)
-    try:
-        counts = counter.fit_transform(texts)
-    except ValueError:  # no text has an n-gram
-        return None
-    of_tested = counts if data.folds else counter.transform(tested)
-    right, targets = 0, data.examples.targets
-    for learned, others in data.splits:
-        rows = learned[learned < data.labelled]
-        if len(np.unique(targets[rows])) < 2:
-            return None
-        svm = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0))
-        found = svm.fit(counts[rows], targets[rows]).predict(of_tested[others])
-        right += int((found == data.held_out.truth[others]).sum())
-    return right / len(tested)

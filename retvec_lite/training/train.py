@@ -29,14 +29,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig
-from retvec_lite.data.copies import count_copies, undivided
+from retvec_lite.data.copies import count_copies, split_rows, undivided
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.origin import data_hash, today, versions
 from retvec_lite.data.outcome import Outcome
-from retvec_lite.data.splits import split_rows
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.facts import data_hash, today, versions
 from retvec_lite.model.file_sizes import describe_sizes, estimate_bytes
 from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile
@@ -44,6 +43,7 @@ from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentenc
 from retvec_lite.model.weight_files import TrainedModel, load_default_embedding
 from retvec_lite.ngrams import PRIME
 from retvec_lite.terminal import Progress, silent
+from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.described import Origin, background_texts, describe, with_related
 from retvec_lite.training.encoders import ITSELF
@@ -64,7 +64,7 @@ from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.teacher import Encoders, make_teacher
-from retvec_lite.training.thresholds import decide, plain_svm
+from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY
 
 _FOLDS: Final = 3
@@ -78,7 +78,7 @@ class Trained(NamedTuple):
     """A trained model, and what was answered to held-out texts by fits that had not seen them."""
 
     model: TrainedModel
-    held_out: HeldOut
+    held_out: HeldOutAnswers
 
 
 def fit_classifier(request: Request, *, settings: FitSettings | None = None, progress: Progress = silent) -> Trained:
@@ -118,7 +118,7 @@ def _fit(
     shapes = {name: value.shape for name, value in stack.weights.items()}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     warned = (*request.warnings, *_about_names(request.training, plan))
-    held_out = HeldOut(tested.texts, rows, judged.outcomes, warned)
+    held_out = HeldOutAnswers(tested.texts, rows, judged.outcomes, warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -180,7 +180,7 @@ def _about_names(texts: Dataset, plan: Plan) -> list[str]:
     ]
 
 
-def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
+def answer_all(request: Request, progress: Progress = silent) -> HeldOutAnswers:
     """Return what is answered to every training text by a fit that has not seen it: of many texts, by n-grams alone, as they are.
 
     Raises:
@@ -198,7 +198,7 @@ def answer_all(request: Request, progress: Progress = silent) -> HeldOut:
     factors, shift = mix_held_out({LINEAR: logits}, data.held_out.truth, data.scheme)
     probabilities = data.scheme.probabilities(factors[LINEAR] * logits[Way.CLEAN] + shift)
     outcome = Outcome(texts.texts, data.held_out.truth, probabilities, data.labels)
-    return HeldOut(texts, tuple(texts.given_rows), {Way.CLEAN: outcome}, (*request.warnings,))
+    return HeldOutAnswers(texts, tuple(texts.given_rows), {Way.CLEAN: outcome}, (*request.warnings,))
 
 
 def _bars(progress: Progress) -> Progress:
@@ -277,7 +277,8 @@ def divide(request: Request, seed: int) -> tuple[Dataset, HeldOutTexts]:
     if isinstance(validation, Dataset):
         held_out = HeldOutTexts(validation)
     else:
-        rows, others = split_rows(training, 0.1 if validation is None else validation, seed)
+        share = 0.1 if validation is None else validation
+        rows, others = split_rows(training.groups, training.strata, share, seed)
         training, held_out = training.select(rows), HeldOutTexts(training.select(others), tuple(others), refit=True)
     if request.options.unknown_label is not None and set(held_out.texts.labels) == {request.options.unknown_label}:
         raise RetvecLiteError(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from retvec_lite.cli.options import add_options
+from retvec_lite.cli import add_options
 
 
 def brew(

@@ -16,7 +16,7 @@ from retvec_lite.converters.format import Contents, Draft, Format, OpenArtifact
 from retvec_lite.converters.parity import RuntimeResult
 from retvec_lite.converters.parity.examiner import Examiner
 from retvec_lite.converters.parity.oracle import Match, Oracle
-from retvec_lite.converters.recipes import Facts, Recipe
+from retvec_lite.converters.recipes import FormatFacts, Recipe
 from retvec_lite.converters.verify import verify
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
@@ -62,8 +62,8 @@ class Plain(Format):
     def open(self, path: Path) -> OpenArtifact:
         return Opened(path)
 
-    def facts(self, recipe: Recipe) -> Facts:
-        return Facts(description="as plain as can be", parity_tolerance=1e-5)
+    def facts(self, recipe: Recipe) -> FormatFacts:
+        return FormatFacts(description="as plain as can be", parity_tolerance=1e-5)
 
     def skipped(self) -> tuple[str, ...]:
         return ("abacus",)

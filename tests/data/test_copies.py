@@ -18,8 +18,7 @@ from retvec_lite.data.copies import (
     telling,
     undivided,
 )
-from retvec_lite.data.dataset import Dataset, load_starter
-from retvec_lite.data.splits import split
+from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
 
 
 def are_copies(one: str, other: str, *others: str) -> bool:
@@ -166,7 +165,7 @@ def rewritten(text: str, draw: random.Random) -> str:
 
 def test_nearly_all_rewritten_texts_are_found_among_many_and_few_others_are() -> None:
     draw = random.Random(0)
-    rows = zip(load_starter("train").texts, load_starter("train").labels, strict=True)
+    rows = zip(read_dataset(starter_file("train")).texts, read_dataset(starter_file("train")).labels, strict=True)
     texts = [text for text, _ in rows if len(text.split()) >= 6 and text.isascii()][:1500]
     copies = [rewritten(text, draw) for text in texts]
     groups = find_copies([*texts, *copies])
@@ -200,7 +199,7 @@ def test_a_split_keeps_copies_on_one_side() -> None:
         for ending, sign in (("", ""), ("", "!"))
     ]
     data = Dataset(tuple(texts), ("a", "b") * (len(texts) // 2))
-    training, validation = split(data, 0.2, 0)
+    training, validation = data.split(0.2, 0)
     kept = {text.rstrip("!").casefold() for text in training.texts}
     assert len(validation) >= 10 and not kept & {text.rstrip("!").casefold() for text in validation.texts}
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.data.rows import Rows
-from retvec_lite.data.splits import split
 from retvec_lite.data.texts import read_texts
 from retvec_lite.data.warnings import check_trainable
 from retvec_lite.errors import RetvecLiteError
@@ -180,7 +179,7 @@ def test_a_split_is_stratified_and_leaves_every_class_something_to_train_on(
     labels = [f"class {number}" for number, size in enumerate(sizes) for _ in range(size)]
     shuffle.shuffle(labels)
     dataset = labelled(*labels)
-    training, validation = split(dataset, fraction, seed)
+    training, validation = dataset.split(fraction, seed)
     assert sorted(training.texts + validation.texts) == sorted(dataset.texts)
     for part in (training, validation):
         rows = [dataset.texts.index(text) for text in part.texts]
@@ -197,11 +196,11 @@ def test_a_split_is_stratified_and_leaves_every_class_something_to_train_on(
 
 def test_a_split_depends_on_its_seed_only() -> None:
     dataset = labelled(*"aaaaaaaaaabbbbbbbbbb")
-    assert split(dataset, 0.3, 1)[1].texts == ("text 0", "text 8", "text 9", "text 13", "text 16", "text 19")
-    assert split(dataset, 0.3, 1) == split(dataset, 0.3, 1) != split(dataset, 0.3, 2)
+    assert dataset.split(0.3, 1)[1].texts == ("text 0", "text 8", "text 9", "text 13", "text 16", "text 19")
+    assert dataset.split(0.3, 1) == dataset.split(0.3, 1) != dataset.split(0.3, 2)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0, float("nan")])
 def test_a_split_of_nothing_or_everything_is_refused(fraction: float) -> None:
     with pytest.raises(RetvecLiteError, match="between 0 and 1"):
-        split(labelled(*"aabb"), fraction, 0)
+        labelled(*"aabb").split(fraction, 0)

@@ -9,9 +9,9 @@ import pytest
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.descriptions import is_described, plain_name, read_descriptions
-from retvec_lite.data.origin import data_hash
 from retvec_lite.data.warnings import check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
+from retvec_lite.model.facts import data_hash
 
 ROWS = (("refund", "wants money back"), ("delivery", "where is my parcel"), ("delivery", "it came late"), ("other", ""))
 SAID: dict[str, Any] = {"refund": "wants money back", "delivery": ["where is my parcel", "it came late"], "other": None}

@@ -9,7 +9,6 @@ import pytest
 
 import retvec_lite as rl
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
-from retvec_lite.data.splits import split
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings
 from retvec_lite.errors import RetvecLiteError
 
@@ -241,7 +240,7 @@ def test_rare_labels_are_in_both_parts_of_a_split() -> None:
     labels = ["common|rare"] * 10 + ["common"] * 60 + ["common|other"] * 20 + [""] * 10
     data = as_dataset([str(row) for row in range(100)], labels, multi_label=True)
     assert data.strata[:1] == ("rare",) and data.strata[-1] == ""
-    training, validation = split(data, 0.2, seed=0)
+    training, validation = data.split(0.2, seed=0)
     assert len(validation) == 20 and training.multi_label and validation.multi_label
     for name, count in (("rare", 2), ("other", 4), ("common", 18)):
         assert sum(name in names for names in validation.label_sets) == count

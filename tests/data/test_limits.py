@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retvec_lite.data import lines, rows
+from retvec_lite.data import lines
 from retvec_lite.data.lines import Skipped
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
@@ -40,8 +40,7 @@ def test_what_is_too_long_is_refused_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, packing: str
 ) -> None:
     """No more than a few times the limit is taken from the stream, of which there is twenty times as much."""
-    for module in (lines, rows):
-        monkeypatch.setattr(module, "LONGEST", LIMIT)
+    monkeypatch.setattr(lines, "LONGEST", LIMIT)
     taken = [0]
 
     class Counting(io.TextIOWrapper):
@@ -68,8 +67,7 @@ def test_what_is_too_long_is_refused_while_it_is_read(
 
 
 def test_what_is_as_long_as_the_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lines, rows):
-        monkeypatch.setattr(module, "LONGEST", LIMIT)
+    monkeypatch.setattr(lines, "LONGEST", LIMIT)
     text = "x" * (LIMIT - 20)
     for name, content in {
         "a.txt": text,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from retvec_lite.data import lines, rows
+from retvec_lite.data import lines
 from retvec_lite.data.dataset import read_dataset
 from retvec_lite.data.lines import Skipped
 from retvec_lite.data.rows import Rows
@@ -150,7 +150,7 @@ def test_a_quote_that_is_never_closed_is_an_error_even_where_bad_rows_are_skippe
 ) -> None:
     """What it swallows are good rows."""
     before = csv.field_size_limit(256)
-    monkeypatch.setattr(rows, "LONGEST", 256)
+    monkeypatch.setattr(lines, "LONGEST", 256)
     (tmp_path / "d.csv").write_text("text\n" + content)
     with pytest.raises(
         RetvecLiteError, match=rf"d\.csv, line 2: broken quoting in a row that reaches line \d+ \({kind}"

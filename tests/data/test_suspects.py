@@ -9,7 +9,7 @@ import pytest
 
 from retvec_lite.data.dataset import Dataset, as_dataset, read_dataset
 from retvec_lite.data.outcome import Outcome
-from retvec_lite.data.suspects import Check, HeldOut, check_answers, find_twins
+from retvec_lite.data.suspects import Check, HeldOutAnswers, check_answers, find_twins
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 
@@ -19,7 +19,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def answered(dataset: Dataset, rows: list[list[float]], labels: tuple[str, ...] = LABELS) -> Check:
     return check_answers(
-        HeldOut(dataset, (), {Way.CLEAN: Outcome.of(dataset, dataset.texts, np.array(rows, np.float32), labels)})
+        HeldOutAnswers(dataset, (), {Way.CLEAN: Outcome.of(dataset, dataset.texts, np.array(rows, np.float32), labels)})
     )
 
 

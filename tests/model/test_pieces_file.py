@@ -113,7 +113,7 @@ def test_packaged_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         file = packaged_pieces(language)
         assert file is not None and (file.language, file.longest) == (language, longest)
         assert len(file.hashes) > 4_000 and {"sources", "biases", "not_for"} <= file.card.keys()
-    monkeypatch.setattr(pieces_file, "weights", lambda: tmp_path)
+    monkeypatch.setattr(pieces_file.coded, "weights", lambda: tmp_path)
     assert packaged_pieces("zh") is None
     pieces().save(tmp_path / "pieces_tlh.safetensors")
     assert packaged_pieces("tlh") is not None and packaged_pieces("") is None and packaged_pieces("../tlh") is None

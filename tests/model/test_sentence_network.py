@@ -12,19 +12,19 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import LinearHead, PoolHead
 from retvec_lite.model.reference_network import embed, head_logits
-from retvec_lite.model.sentence_network import SentenceNetwork, on_grid, packaged_sentences
+from retvec_lite.model.sentence_network import SentenceNetwork, packaged_sentences
 from retvec_lite.model.weight_files import safetensors_bytes
 
 
 def tiny() -> SentenceNetwork:
     rng, head, sizes = np.random.default_rng(0), PoolHead(hidden=3), (2 * BITS, 7, 6, 5)
-    weights = on_grid(head.initial_weights(rng, sizes[-1], 4, 1))
-    kernel, bias = weights.pop("head/logits/kernel"), weights.pop("head/logits/bias")
-    layers: dict[str, Floats] = {}
+    layers = dict(head.initial_weights(rng, sizes[-1], 4, 1))
     for layer in range(3):
         layers[f"embedding/dense_{layer}/kernel"] = rng.normal(size=sizes[layer : layer + 2]).astype(np.float32)
         layers[f"embedding/dense_{layer}/bias"] = rng.normal(size=sizes[layer + 1]).astype(np.float32)
-    return SentenceNetwork(head, {**on_grid(layers), **weights}, kernel, bias, {"license": "MIT"})
+    weights = {name: snap(value, FOUR_BITS) if name.endswith("/kernel") else value for name, value in layers.items()}
+    kernel, bias = weights.pop("head/logits/kernel"), weights.pop("head/logits/bias")
+    return SentenceNetwork(head, weights, kernel, bias, {"license": "MIT"})
 
 
 def test_a_file_is_read_back(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from retvec_lite.api import check, train, write_report
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.loading import load
+from retvec_lite.report_page import check_page
 from retvec_lite.report_page.elements import counts, element, markup, shares
-from retvec_lite.report_page.page import check_page
 from retvec_lite.trained import TrainedClassifier
 
 

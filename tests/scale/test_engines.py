@@ -18,7 +18,7 @@ from light import run_python
 from patience import PATIENCE
 
 import retvec_lite as rl
-from retvec_lite.data.dataset import load_starter
+from retvec_lite.data.dataset import read_dataset, starter_file
 
 PACKAGES = {"ray": "ray", "spark": "pyspark", "spark-pandas": "pyspark", "dask": "distributed"}
 
@@ -110,7 +110,7 @@ def test_a_wrong_argument_is_one_sentence(engine: str, tmp_path: Path, tiny_mode
 @pytest.mark.parametrize("engine", ["ray", "spark"])
 def test_the_example_is_complete(engine: str, tmp_path: Path, tiny_model: str) -> None:
     require(PACKAGES[engine])
-    texts = load_starter("test").texts[:600]
+    texts = read_dataset(starter_file("test")).texts[:600]
     (tmp_path / "in").mkdir()
     for number in range(3):
         rows = range(200 * number, 200 * (number + 1))

@@ -12,10 +12,10 @@ from retvec_lite.data.copies import CopyGroup
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.outcome import Outcome
 from retvec_lite.data.scores import score
-from retvec_lite.data.suspects import Check, HeldOut, Suspect, Twins
+from retvec_lite.data.suspects import Check, HeldOutAnswers, Suspect, Twins
 from retvec_lite.data.typos import Way
 from retvec_lite.decision import Decision
-from retvec_lite.report_page.page import training_page
+from retvec_lite.report_page import training_page
 from retvec_lite.trained import TrainedClassifier
 
 HOSTILE = (
@@ -65,7 +65,7 @@ def findings(labels: Sequence[str] = LABELS, texts: Sequence[str] | None = None,
         "learning_curve": [(50, 0.7), (100, 0.75), (200, 0.78)],
     }
     model = dataclasses.replace(classifier("pool"), training=facts, labels=tuple(labels), decision=decision)
-    held_out = HeldOut(dataset, tuple(range(count)), outcomes, (*facts["warnings"],))
+    held_out = HeldOutAnswers(dataset, tuple(range(count)), outcomes, (*facts["warnings"],))
     return TrainedClassifier(model, held_out)
 
 

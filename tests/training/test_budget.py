@@ -10,7 +10,7 @@ from fitted import asked, train
 from tiny_data import QUICK, TINY_CONFIG, tiny_dataset
 
 import retvec_lite as rl
-from retvec_lite.data.dataset import load_starter
+from retvec_lite.data.dataset import read_dataset, starter_file
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig
 from retvec_lite.model.file_sizes import estimate_bytes, estimate_files
@@ -162,7 +162,7 @@ def test_files_with_meaning_stay_below_their_limits(
 def test_what_fills_the_room_also_fits_the_largest_format(head: str, tmp_path: Path) -> None:
     """The .mlpackage of a classifier that reads what words mean."""
     pytest.importorskip("coremltools")
-    starter = load_starter("train")
+    starter = read_dataset(starter_file("train"))
     told = rl.load("language").predict(starter.texts, top=1)
     english = [row for row, (best, *_) in enumerate(told) if best.label == "en"]
     texts, labels = ([column[row] for row in english] for column in (starter.texts, starter.labels))

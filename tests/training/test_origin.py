@@ -16,7 +16,7 @@ from pyarrow import parquet
 import retvec_lite as rl
 from retvec_lite.converters.format import details
 from retvec_lite.data.dataset import Dataset, read_dataset
-from retvec_lite.data.origin import data_hash, today
+from retvec_lite.model.facts import data_hash, today
 from retvec_lite.version import __version__
 
 TEXTS = ("wake me at six", "alarm at noon", "where is my parcel", "track my order") * 3

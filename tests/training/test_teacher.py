@@ -14,7 +14,7 @@ import pytest
 import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import LARGEST
-from retvec_lite.report_page.page import training_page
+from retvec_lite.report_page import training_page
 from retvec_lite.training import encoders
 from retvec_lite.training.encoders import read_teacher
 

@@ -14,11 +14,13 @@ from tiny_data import tiny_dataset
 import retvec_lite as rl
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.outcome import Outcome, measure_rejection
+from retvec_lite.data.outcome import Outcome
+from retvec_lite.data.rejection import measure_rejection
 from retvec_lite.data.scores import Evaluation, score
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.training import thresholds
+from retvec_lite.training import baseline
+from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.examples import HeldOutIds, Split, TrainingData, make_examples
 from retvec_lite.training.label_scheme import SEVERAL_LABELS
 from retvec_lite.training.thresholds import (
@@ -26,7 +28,6 @@ from retvec_lite.training.thresholds import (
     choose_thresholds,
     decide,
     micro_f1,
-    plain_svm,
     weakest_labels,
 )
 from retvec_lite.training.train import Trained, choose_folds
@@ -334,7 +335,7 @@ def test_what_would_take_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     characters = sum(map(len, data.texts))
     labels = len(data.classes) + 20
     for work, is_done in ((characters * labels, True), (characters * labels - 1, False)):
-        monkeypatch.setattr(thresholds, "_WORK", work)
+        monkeypatch.setattr(baseline, "_WORK", work)
         assert (plain_svm(read(data, folds=choose_folds(data, 0))) is not None) == is_done
         assert plain_svm(read(data, data)) is None, "twice as many characters"
 

@@ -13,7 +13,6 @@ from tiny_data import QUICK, WORDS, tiny_dataset
 from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.splits import split
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
@@ -117,7 +116,7 @@ def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.Monke
     """Those that validation takes away do not count: 20,000 texts or more are trained with other settings."""
     short = dict.fromkeys(list(WORDS)[:2], 10200)
     data = tiny_dataset(counts=short)
-    texts = len(split(data, 0.1, 0)[0])
+    texts = len(data.split(0.1, 0)[0])
     assert texts < 20_000 < len(data)
     for validation in (0.1, None):
         found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
@@ -130,8 +129,8 @@ def test_options_override_the_recommended_settings(monkeypatch: pytest.MonkeyPat
     data = tiny_dataset(6)
     options: dict[str, Any] = {"epochs": 3, "typo_rate": 0.1, "seed": 5}
     found, _ = settings_of(monkeypatch, data, 0.2, **options)
-    assert found == recommended(len(split(data, 0.2, 5)[0]), **options)
-    assert settings_of(monkeypatch, data, 0.2)[0] == recommended(len(split(data, 0.2, 0)[0]))
+    assert found == recommended(len(data.split(0.2, 5)[0]), **options)
+    assert settings_of(monkeypatch, data, 0.2)[0] == recommended(len(data.split(0.2, 0)[0]))
     assert settings_of(monkeypatch, data, None)[0] == recommended(len(data)), "all texts are learned from"
     assert settings_of(monkeypatch, data, 0.2, settings=QUICK)[0] == QUICK
 

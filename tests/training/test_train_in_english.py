@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import retvec_lite as rl
-from retvec_lite.data.dataset import load_starter
+from retvec_lite.data.dataset import read_dataset, starter_file
 
 pytest.importorskip("tensorflow")
 
@@ -24,7 +24,7 @@ TEXTS_A_LABEL = 40
 
 def english_texts(path: Path) -> None:
     """Write the starter data's English texts, some of each label, as the file that the example reads."""
-    data = load_starter("train")
+    data = read_dataset(starter_file("train"))
     told = [best.label for (best, *_) in rl.load("language").predict(data.texts, top=1)]
     counts: Counter[str] = Counter()
     with open(path, "w", encoding="utf-8", newline="") as file:

@@ -20,7 +20,7 @@ from retvec_lite import contract
 from retvec_lite.contract import Floats
 from retvec_lite.converters.recipes import RECIPES
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.suspects import HeldOut
+from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.data.typos import Way
 from retvec_lite.evaluating import evaluate
 from retvec_lite.loading import load
@@ -274,7 +274,7 @@ def test_right_after_a_training_the_verdict_comes_with_texts(trained: Trained) -
         table[row] = (1 - sure) * table[row] + sure * np.eye(len(model.labels))[1]
     dataset = dataclasses.replace(held_out.dataset, texts=tuple(repeated))
     clean = dataclasses.replace(held_out.clean, probabilities=table)
-    found = HeldOut(dataset, tuple(range(100, 100 + len(table))), {Way.CLEAN: clean})
+    found = HeldOutAnswers(dataset, tuple(range(100, 100 + len(table))), {Way.CLEAN: clean})
     lines = str(TrainedClassifier(model, found)).splitlines()
     start = lines.index(next(line for line in lines if line.startswith("Weakest: ")))
     shown = [(mine[1], "90%"), (mine[2], "70%")]

@@ -18,7 +18,7 @@ from browser import ROOT, WEB_DEMO, Site, Vitest
 from hostile_files import mended
 from patience import PATIENCE
 
-from retvec_lite.data.dataset import load_starter
+from retvec_lite.data.dataset import read_dataset, starter_file
 from retvec_lite.data.typos import mistype
 from retvec_lite.runtime import is_built
 from retvec_lite.version import __version__
@@ -95,7 +95,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def typo_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the typos that `mistype` makes in many scripts; the page must make the same."""
     texts = [
-        *load_starter("test").texts[:120],
+        *read_dataset(starter_file("test")).texts[:120],
         "",
         " \n\u3000",
         "a",

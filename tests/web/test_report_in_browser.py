@@ -6,7 +6,7 @@ import pytest
 from browser import PICTURES, Vitest
 from report_cases import HOSTILE, LABELS, checked, findings, page
 
-from retvec_lite.report_page.page import check_page
+from retvec_lite.report_page import check_page
 
 
 @pytest.mark.slow

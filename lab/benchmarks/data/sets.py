@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.common import require_data
-from retvec_lite.data.dataset import Dataset, load_starter, read_dataset
-from retvec_lite.data.splits import split
+from retvec_lite.data.dataset import Dataset, read_dataset, starter_file
 
 FOLDERS: Final[Mapping[str, str]] = {
     "AG News": "ag_news",
@@ -62,7 +61,7 @@ def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -
         SystemExit: the file is missing.
     """
     if name == STARTER:
-        found = load_starter(part)
+        found = read_dataset(starter_file(part))
     else:
         path = data / FOLDERS.get(name, name) / f"{part}.csv"
         require_data(path)
@@ -84,7 +83,7 @@ def load_corpus(data: Path, name: str, *, per_language: int = 0, rows: int = 0, 
         SystemExit: a file is missing, or a label of the test or dev split has no training text.
     """
     if name == STARTER:
-        training, validation = split(read_part(data, name, "train", rows), VALIDATION_SHARE, 0)
+        training, validation = read_part(data, name, "train", rows).split(VALIDATION_SHARE, 0)
         return Corpus(name, training, validation, read_part(data, name, "test", test_rows))
     folder = data / FOLDERS[name]
     for file in ("train.csv", "test.csv"):
@@ -104,7 +103,7 @@ def load_corpus(data: Path, name: str, *, per_language: int = 0, rows: int = 0, 
         )
     if validation is None:
         # One split for all seeds and systems: seeds measure the spread of training alone.
-        training, validation = split(training, VALIDATION_SHARE, 0)
+        training, validation = training.split(VALIDATION_SHARE, 0)
     return Corpus(
         name, training, validation, test.select(chosen), tuple(test_languages[row] for row in chosen if test_languages)
     )

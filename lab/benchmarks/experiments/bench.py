@@ -44,7 +44,6 @@ from benchmarks.systems.trained import fingerprint
 from benchmarks.tables.judged import RATES, cell_table, grouped_rows, summary
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import TYPO_SEED
-from retvec_lite.data.splits import split as divide
 from retvec_lite.data.typos import mistype_many
 
 OPEN: Final = "bench"
@@ -177,7 +176,7 @@ def _parts(data: Path, name: str, split: str) -> tuple[Dataset, Dataset]:
     training = read_part(data, folder, "train")
     if split == "test":
         return training, read_part(data, folder, "test", TEST_TEXTS)
-    training, asked = divide(training, min(0.5, TEST_TEXTS / len(training)), 0)
+    training, asked = training.split(min(0.5, TEST_TEXTS / len(training)), 0)
     return training, asked.select(sampled(len(asked), TEST_TEXTS))
 
 

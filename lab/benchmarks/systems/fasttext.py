@@ -20,7 +20,6 @@ from benchmarks.systems.trained import Probabilities, Trained, accuracy
 from benchmarks.systems.vectorizers import require
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
-from retvec_lite.data.splits import split
 from retvec_lite.data.typos import mistype_many
 
 _TRIES: Final = 3
@@ -117,7 +116,7 @@ def load_fasttext(path: Path, labels: Sequence[str]) -> Trained:
 
 def train_large(texts: Dataset) -> Trained:
     """Train fastText of any size: choose the learning rate on a held-out fifth and train on all texts."""
-    training, held_out = split(texts, LARGE_SETTINGS["held_out"], 0)
+    training, held_out = texts.split(LARGE_SETTINGS["held_out"], 0)
     found = {}
     for candidate in LARGE_SETTINGS["lr"]:
         guess = fit_large(training, candidate)

@@ -18,7 +18,6 @@ from benchmarks.systems.names import BAYES, LINEAR, SVM, SVM_WORDS
 from benchmarks.systems.trained import Trained, from_scikit_learn, share_right
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.scores import TYPO_SEED
-from retvec_lite.data.splits import split
 from retvec_lite.data.typos import mistype_many
 
 TABLE_BYTES: Final = 990_000
@@ -77,7 +76,7 @@ def buckets_for(labels: int) -> int:
 def choose_settings(system: str, texts: Dataset) -> dict[str, Any]:
     """Choose what `CHOSEN` names on a held-out fifth."""
     tuning = texts if system == BAYES else texts.select(sampled(len(texts), TUNING_TEXTS))
-    training, held_out = split(tuning, HELD_OUT, 0)
+    training, held_out = tuning.split(HELD_OUT, 0)
     tests = [mistype_many(held_out.texts, rate, TYPO_SEED) for rate in HELD_OUT_RATES]
     best, chosen = -1.0, (0, 0, 0.0)
     for candidate in itertools.product(LONGEST, COPIES, STRENGTHS[system]):

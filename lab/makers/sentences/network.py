@@ -11,11 +11,11 @@ from makers.sentences.lessons import distance, rate_at
 from makers.stage import Arrays
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.encoder_graph import word_bits
-from retvec_lite.model.grid import fake_quantize
+from retvec_lite.model.grid import FOUR_BITS, fake_quantize, snap
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.network_graph import Tensors, dense, embed_bits, gelu, text_features, word_features
-from retvec_lite.model.sentence_network import LAST_LAYER, on_grid
+from retvec_lite.model.sentence_network import LAST_LAYER
 from retvec_lite.model.weight_files import Embedding
 from retvec_lite.training.network import distinct_words, is_matrix, used_words
 from retvec_lite.training.reading import Places, Ragged, TextReader
@@ -156,8 +156,8 @@ class NetworkTrainer:
 
     def settle(self) -> None:
         """Move the kernels onto the grid that the file has them on: what is said from then on is what the file says."""
-        for name, value in on_grid(self.of_file()).items():
-            self._variables[name].assign(value)
+        for name, value in self.of_file().items():
+            self._variables[name].assign(snap(value, FOUR_BITS) if name.endswith("/kernel") else value)
 
     def of_file(self) -> dict[str, Floats]:
         """Return the weights that the file has beside the last layer."""

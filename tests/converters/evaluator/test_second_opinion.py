@@ -14,7 +14,7 @@ PACKAGES = (
     "pool/classifier-float32",
     "pool/classifier-int8",
     "pool/classifier-int4",
-    "cnn/classifier-int8",
+    "cnn/classifier-int4",
 )
 
 

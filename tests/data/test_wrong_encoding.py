@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from retvec_lite.data.dataset import read_dataset
-from retvec_lite.data.encodings import readings
+from retvec_lite.data.wrong_encoding import readings
 from retvec_lite.errors import RetvecLiteError
 
 WRITTEN = {

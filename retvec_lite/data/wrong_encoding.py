@@ -36,7 +36,7 @@ def readings(line: str) -> dict[str, str]:
         line: a text in which an invalid byte is U+DC00 plus its value.
 
     Example:
-        >>> from retvec_lite.data.encodings import readings
+        >>> from retvec_lite.data.wrong_encoding import readings
         >>> readings("Gr\udcfc\udcdfe")
         {'CP1252': 'Grüße'}
     """
@@ -66,7 +66,7 @@ def is_garbled(text: str) -> bool:
     """Return whether a text was UTF-8 and has been read as another encoding.
 
     Example:
-        >>> from retvec_lite.data.encodings import is_garbled
+        >>> from retvec_lite.data.wrong_encoding import is_garbled
         >>> is_garbled("GrÃ¼ÃŸe"), is_garbled("Grüße")
         (True, False)
     """

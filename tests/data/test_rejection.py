@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.outcome import (
+from retvec_lite.data.outcome import Outcome, auroc
+from retvec_lite.data.rejection import (
     FALSE_ALARMS,
     KEPT,
     CoveragePoint,
-    Outcome,
-    auroc,
     choose_threshold,
     measure_rates,
     measure_rejection,
