@@ -1,5 +1,6 @@
 """What all tests share: this folder's helper modules can be imported from its sub-folders, and results do not hang on load."""
 
+import gc
 import os
 import shutil
 import signal
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from api_folder import ApiFolder, english
 from command_line import Main
+from few_edges import use_few_edges
 from hypothesis import settings
 from patience import PATIENCE
 from tiny_artifact import tiny_artifact
@@ -28,10 +30,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A busy machine is no failure.
 for name in ("TIMEOUT", "_JOB_TIMEOUT"):
     setattr(worker, name, PATIENCE)
+# Where every edge of the contract counts, a test says so.
+use_few_edges()
+
 # The gate draws the same examples every time; `make test-all` draws new ones, and prints how to repeat a failure.
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gate")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what all tests import, TensorFlow above all, out of every collection of garbage, which would take half a second."""
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

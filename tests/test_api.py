@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from api_folder import ApiFolder, english
 from command_line import write_table
-from few_edges import use_few_edges
 
 import retvec_lite as rl
 from retvec_lite.arguments import described
@@ -170,10 +169,7 @@ def test_the_second_of_two_trainings_into_one_folder_is_told_at_once(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_from_texts_to_a_verified_file_and_back(
-    api_folder: ApiFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_few_edges(monkeypatch.setattr)
+def test_from_texts_to_a_verified_file_and_back(api_folder: ApiFolder, tmp_path: Path) -> None:
     classifier = rl.load(api_folder.classifier)
     assert isinstance(classifier, rl.Classifier)
     # Of the starter data's ten languages this classifier knows one: ties elsewhere say nothing about rounding.

@@ -26,7 +26,7 @@ FORMS = {
 """How the library of a platform begins."""
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(zig() is None, reason="ziglang is not installed")
 def test_the_archive_has_a_whole_library_for_each_of_six_platforms(tmp_path: Path) -> None:
     functions = set(re.findall(r"^RVL_API .*?(rvl_\w+)\(", (ROOT / "engine" / HEADER).read_text("utf-8"), re.M))
