@@ -11,6 +11,7 @@ from api_folder import ApiFolder, english
 from command_line import Main
 from few_edges import use_few_edges
 from hypothesis import settings
+from once import once
 from patience import PATIENCE
 from tiny_artifact import tiny_artifact
 
@@ -57,16 +58,17 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def api_folder(tmp_path_factory: pytest.TempPathFactory) -> ApiFolder:
+def api_folder() -> ApiFolder:
     """A trained folder and an exported file of the starter data's labels."""
     from retvec_lite import train
 
-    place = tmp_path_factory.mktemp("api")
-    root = Path(__file__).parents[1]
-    shutil.copy(root / "android_demo/app/src/main/assets/classifier.tflite", place / "classifier-int8.tflite")
-    shutil.copy(root / "golden/rejecting.retvec", place / "classifier-int8.retvec")
-    train(english("train"), epochs=12, out=place / "classifier")
-    return ApiFolder(place)
+    def make(place: Path) -> None:
+        root = Path(__file__).parents[1]
+        shutil.copy(root / "android_demo/app/src/main/assets/classifier.tflite", place / "classifier-int8.tflite")
+        shutil.copy(root / "golden/rejecting.retvec", place / "classifier-int8.retvec")
+        train(english("train"), epochs=12, out=place / "classifier")
+
+    return ApiFolder(once("api", make))
 
 
 @pytest.fixture

@@ -1,18 +1,12 @@
 """Exported stand-ins: those that are kept in tests/data/exported, and others, built in a process with TensorFlow."""
 
-import atexit
 import csv
-import functools
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from once import once
+from scripts import run_quietly
 
 from retvec_lite.converters import format
 
@@ -61,19 +55,9 @@ def texts_csv(folder: Path) -> Path:
     return path
 
 
-@functools.cache
 def built_exports(orders: Sequence[tuple[str, str]]) -> Path:
     """A folder with what export writes now for heads -> recipes."""
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported")
-    folder = Path(tempfile.mkdtemp(prefix="retvec-lite-exports-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    done = subprocess.run(
-        [sys.executable, str(DATA / "make_exported.py"), str(folder), *("=".join(order) for order in orders)],
-        check=False,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return folder
+    told = ["=".join(order) for order in orders]
+    script = str(DATA / "make_exported.py")
+    return once(" ".join(["exports", *told]), lambda folder: run_quietly(script, str(folder), *told))

@@ -16,9 +16,14 @@ Run = Callable[[str, dict[str, tuple[bytes, np.ndarray]]], dict[str, Outputs | s
 
 
 def run_script(name: str, *arguments: str) -> None:
+    run_quietly(str(HERE / name), *arguments)
+
+
+def run_quietly(*arguments: str) -> None:
+    """Run Python; a failure shows the end of what it told."""
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, str(HERE / name), *arguments],
+        [sys.executable, *arguments],
         check=False,
         env={**os.environ, **quiet, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,

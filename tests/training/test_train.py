@@ -19,9 +19,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
 from retvec_lite.ngrams import ngram_logits
+from retvec_lite.training import plan, request
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import recommended
-from retvec_lite.training.request import FEW, are_few
+from retvec_lite.training.request import are_few
 from retvec_lite.training.train import Trained
 
 
@@ -114,11 +115,12 @@ def settings_of(
 
 
 def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that validation takes away do not count: 20,000 texts or more are trained with other settings."""
-    short = dict.fromkeys(list(WORDS)[:2], 10200)
+    """Those that validation takes away do not count: `MANY` texts or more are trained with other settings."""
+    monkeypatch.setattr(plan, "MANY", 3010)
+    short = dict.fromkeys(list(WORDS)[:2], 1510)
     data = tiny_dataset(counts=short)
     texts = len(split(data, 0.1, 0)[0])
-    assert texts < 20_000 < len(data)
+    assert texts < plan.MANY < len(data)
     for validation in (0.1, None):
         found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
         assert found == recommended(texts, typo_rate=0.0)
@@ -137,7 +139,8 @@ def test_options_override_the_recommended_settings(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_head_follows_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, more = (tiny_dataset(counts=dict.fromkeys(list(WORDS)[:2], count)) for count in (FEW // 2, FEW // 2 + 1))
+    monkeypatch.setattr(request, "FEW", 60)
+    few, more = (tiny_dataset(counts=dict.fromkeys(list(WORDS)[:2], count)) for count in (30, 31))
     validation = tiny_dataset(2, counts=dict.fromkeys(list(WORDS)[:2], 2))
     heads = [settings_of(monkeypatch, data, validation, typo_rate=0.0)[1] for data in (few, more)]
     assert heads == ["pool", "cnn"]
