@@ -32,12 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = "".join(f"{text},{'|'.join(names)}\n" for text, names in ROWS)
     (place / "data.csv").write_text(f"text,label\n{table}", encoding="utf-8")
     classifier = rl.train(
-        place / "data.csv",
-        multi_label=True,
-        head="linear",
-        ngram_kb=12,
-        meaning="none",
-        out=place / "trained",
+        place / "data.csv", multi_label=True, head="linear", ngram_kb=12, meaning="none", out=place / "trained"
     )
     classifier.export(place / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=place / "data.csv")
     return place

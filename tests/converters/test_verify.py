@@ -160,10 +160,7 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str, mo
         (claim(head="bert"), "the head settings must be"),
         (spoiled.change_weights, "weights"),
         (spoiled.change_scales, "weights"),
-        (
-            spoiled.change_weights_of_the_embedding,
-            "The signature embed has other weights than classify",
-        ),
+        (spoiled.change_weights_of_the_embedding, "The signature embed has other weights than classify"),
         (claim(signatures=[FULL]), "does not list the signatures of the graph"),
         (claim(signatures=[FULL, EMBED | {"dimension": 31}]), "does not list the signatures of the graph"),
         (claim(signatures=[FULL, EMBED | {"max_words": 15}]), "The signatures in retvec_lite.json are not valid"),

@@ -95,11 +95,7 @@ def test_every_border_of_the_character_classes() -> None:
 
 @pytest.mark.parametrize("fill", [*HOSTILE, 0, 0x20, 0x4E00, 0x200B, 0x61])
 def test_a_text_of_one_value_alone(fill: int) -> None:
-    for config in (
-        CONFIGS[0],
-        CONFIGS[2],
-        EncoderConfig(max_chars=40, max_words=50, word_length=6),
-    ):
+    for config in (CONFIGS[0], CONFIGS[2], EncoderConfig(max_chars=40, max_words=50, word_length=6)):
         rows = np.full((2, config.max_chars), fill, np.int32)
         assert_same(rows, encode_words(tf.constant(rows), config), config)
 

@@ -25,11 +25,7 @@ TEXTS = (
     ("play some music, please", "three"),
 )
 EVERY_RECIPE = "float32,int8,int4"
-ORDERS = {
-    "pool": EVERY_RECIPE,
-    "cnn": "int4",
-    "raw": "int8",
-}
+ORDERS = {"pool": EVERY_RECIPE, "cnn": "int4", "raw": "int8"}
 """Head -> recipes that are kept."""
 
 EMBED = ("pool", "raw")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fitted import Fitted, Told, train
 from modeling_cases import random_embedding
+from refusals import refusal
 from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
@@ -154,14 +155,6 @@ def data(*rows: tuple[str, str], name: str = "d.csv") -> Dataset:
 TWO = data(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))
 
 
-def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: Any) -> str:
-    with pytest.raises(RetvecLiteError) as caught:
-        train(training, validation, **arguments)
-    message = str(caught.value)
-    assert message.endswith(".") and "\n" not in message
-    return message
-
-
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("make_examples", "fit_parts"):
@@ -170,10 +163,10 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_work")
 def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
-    assert "'x'" in refusal(data(("a", "x"), ("b", "x")))
-    message = refusal(TWO, data(("e", "z"), ("f", "x"), name="v.csv"))
+    assert "'x'" in refusal(train, data(("a", "x"), ("b", "x")), 0.2)
+    message = refusal(train, TWO, data(("e", "z"), ("f", "x"), name="v.csv"))
     assert message.startswith("The label 'z' of v.csv does not occur in d.csv. ")
-    assert "1.5" in refusal(TWO, 1.5)
+    assert "1.5" in refusal(train, TWO, 1.5)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -192,14 +185,14 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
-    assert refusal(TWO, **arguments) == message
+    assert refusal(train, TWO, 0.2, **arguments) == message
 
 
 @pytest.mark.parametrize("kilobytes", [0, 1])
 def test_the_linear_head_cannot_be_without_ngrams(kilobytes: int) -> None:
     """One kilobyte holds 91 buckets of ten labels: fewer than are worth reading."""
     many = data(*((f"text {number}", f"label {number % 10}") for number in range(20)))
-    message = refusal(many, head="linear", ngram_kb=kilobytes)
+    message = refusal(train, many, 0.2, head="linear", ngram_kb=kilobytes)
     assert message.startswith("The head linear needs n-grams") and "ngram_kb" in message
 
 
