@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,18 @@ use_few_edges()
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gate")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-xdist hand out the files in the order below; without it the option has no effect."""
+    config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files of the fewest tests, which take longest, so that no process is left with such a file in the end."""
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: tests[item.path])
 
 
 def pytest_collection_finish() -> None:

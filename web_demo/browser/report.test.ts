@@ -30,9 +30,7 @@ async function open(name: string, options: BrowserContextOptions = {}): Promise<
 /** What axe finds, which takes seconds: each page is judged in one of its looks. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  const found = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
-  );
+  const found = await page.evaluate(() => (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run());
   return found.violations.map(
     ({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((node) => node.html)}`,
   );
