@@ -1,17 +1,12 @@
-"""Exported stand-ins: those that are kept in tests/data/exported, and others, built in a process with TensorFlow."""
+"""The exported stand-ins that are kept in tests/data/exported."""
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
-from once import once
-from scripts import run_quietly
 
 from retvec_lite.converters import format
 
-DATA = Path(__file__).parents[1] / "data"
-EXPORTED = DATA / "exported"
+EXPORTED = Path(__file__).parents[1] / "data" / "exported"
 """`<head>/classifier-<recipe>.tflite` and `<head>/reference.safetensors`; the folder `pool` is a whole export."""
 
 TEXTS = (
@@ -49,11 +44,3 @@ def texts_csv(folder: Path) -> Path:
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([("text", "label"), *TEXTS])
     return path
-
-
-def built_exports(orders: Sequence[tuple[str, str]]) -> Path:
-    """A folder with what export writes now for heads -> recipes."""
-    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported")
-    told = ["=".join(order) for order in orders]
-    script = str(DATA / "make_exported.py")
-    return once(" ".join(["exports", *told]), lambda folder: run_quietly(script, str(folder), *told))

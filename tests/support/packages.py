@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exported import built_exports, texts_csv
+from exported import EXPORTED, texts_csv
 from once import once
 from scripts import run_quietly
 
@@ -52,14 +52,13 @@ def packages() -> Path:
 
 
 def both_formats() -> Path:
-    """An export of `pool` as int8, and a package of the same weights beside it."""
+    """The kept export of `pool` as int8, and a package of the same weights beside it."""
 
     def make(folder: Path) -> None:
-        made = built_exports((("pool", "int8"),)) / "pool"
         texts_csv(folder)
-        shutil.copy(made / "reference.safetensors", folder / "built.safetensors")
+        shutil.copy(EXPORTED / "pool" / "reference.safetensors", folder / "built.safetensors")
         run_script("build_packages.py", str(folder), "built=int8")
-        shutil.copy(made / "classifier-int8.tflite", folder / "built")
+        shutil.copy(EXPORTED / "pool" / "classifier-int8.tflite", folder / "built")
 
     return _once("formats", make) / "built"
 
