@@ -12,8 +12,8 @@ from api_folder import ApiFolder, english
 from command_line import Main
 from few_edges import use_few_edges
 from hypothesis import settings
-from once import once
 from patience import PATIENCE
+from scripts import once
 from tiny_artifact import tiny_artifact
 
 from retvec_lite import __main__ as cli

@@ -113,11 +113,8 @@ class CharacterTable:
         places[order] = np.arange(len(order))
         rows = distinct[order]
         high = int((rows[:, 0] < _KINDS).sum())
-        return (
-            np.concatenate([[0], places[numbers.reshape(-1)], [0]]).astype(np.int32),
-            (rows % _KINDS).astype(np.uint8),
-            high,
-        )
+        pages = np.concatenate([[0], places[numbers.reshape(-1)], [0]]).astype(np.int32)
+        return pages, (rows % _KINDS).astype(np.uint8), high
 
 
 @functools.cache

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from once import once
-from scripts import RUNTIMES, Outputs, Run, run_script
+from scripts import RUNTIMES, Outputs, Run, once, run_script
 
 from retvec_lite import runtime as library
 from tools.build_engine import build, compiler

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from engine_program import SANITIZERS, compile_driver
-from once import once
+from scripts import once
 
 from tools.build_engine import build, compiler
 

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tensorflow as tf
-from contract_cases import HOSTILE, INT32, KINDS, code_points, configs, padded, random_code_points
-from draws import draws
+from contract_cases import HOSTILE, INT32, KINDS, code_points, configs, draws, padded, random_code_points
 from hypothesis import given
 from hypothesis import strategies as st
 

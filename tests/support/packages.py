@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from exported import EXPORTED, texts_csv
-from once import once
-from scripts import run_quietly
+from scripts import once, run_quietly
 
 ORDERS = ("pool=float32,int8,int4", "vector=int8", "blocks=float32", "cnn=int4", "raw=float32")
 """Head, then the recipes: every head and every recipe once."""

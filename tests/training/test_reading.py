@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
-from contract_cases import KINDS
-from draws import draws
+from contract_cases import KINDS, draws
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -16,9 +16,8 @@ import npm_projects
 import pytest
 from browser import ROOT, WEB_DEMO, Site, Vitest
 from hostile_files import mended
-from once import once
 from patience import PATIENCE
-from scripts import run_quietly, run_script
+from scripts import once, run_quietly, run_script
 
 from retvec_lite.data.dataset import load_starter
 from retvec_lite.data.typos import mistype

@@ -5,9 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 import standin
-from contract_cases import code_points, configs, ngram_configs, padded
+from contract_cases import code_points, configs, draws, ngram_configs, padded
 from coreml_cases import import_coremltools, inferred_ngrams, inferred_words, needs_coremltools
-from draws import draws
 from hypothesis import example, given
 from hypothesis import strategies as st
 

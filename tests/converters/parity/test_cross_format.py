@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from once import once
 from packages import both_formats, run_command
+from scripts import once
 
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
