@@ -1,15 +1,19 @@
 """What all tests share: this folder's helper modules can be imported from its sub-folders, and results do not hang on load."""
 
+import gc
 import os
 import shutil
 import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from api_folder import ApiFolder, english
 from command_line import Main
+from few_edges import use_few_edges
 from hypothesis import settings
 from patience import PATIENCE
+from scripts import once
 from tiny_artifact import tiny_artifact
 
 from retvec_lite import __main__ as cli
@@ -28,10 +32,30 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A busy machine is no failure.
 for name in ("TIMEOUT", "_JOB_TIMEOUT"):
     setattr(worker, name, PATIENCE)
+# Where every edge of the contract counts, a test says so.
+use_few_edges()
+
 # The gate draws the same examples every time; `make test-all` draws new ones, and prints how to repeat a failure.
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gate")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-xdist hand out the files in the order below; without it the option has no effect."""
+    config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files of the fewest tests, which take longest, so that no process is left with such a file in the end."""
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: tests[item.path])
+
+
+def pytest_collection_finish() -> None:
+    """Leave what all tests import, TensorFlow above all, out of every collection of garbage, which would take half a second."""
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
@@ -47,16 +71,17 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def api_folder(tmp_path_factory: pytest.TempPathFactory) -> ApiFolder:
+def api_folder() -> ApiFolder:
     """A trained folder and an exported file of the starter data's labels."""
     from retvec_lite import train
 
-    place = tmp_path_factory.mktemp("api")
-    root = Path(__file__).parents[1]
-    shutil.copy(root / "android_demo/app/src/main/assets/classifier.tflite", place / "classifier-int8.tflite")
-    shutil.copy(root / "golden/rejecting.retvec", place / "classifier-int8.retvec")
-    train(english("train"), epochs=12, out=place / "classifier")
-    return ApiFolder(place)
+    def make(place: Path) -> None:
+        root = Path(__file__).parents[1]
+        shutil.copy(root / "android_demo/app/src/main/assets/classifier.tflite", place / "classifier-int8.tflite")
+        shutil.copy(root / "golden/rejecting.retvec", place / "classifier-int8.retvec")
+        train(english("train"), epochs=12, out=place / "classifier")
+
+    return ApiFolder(once("api", make))
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 from api_folder import ApiFolder
-from few_edges import use_few_edges
 
 import retvec_lite
 
@@ -25,7 +24,6 @@ def _modules() -> list[ModuleType]:
 
 
 def test_examples_run(api_folder: ApiFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_few_edges(monkeypatch.setattr)
     finder, seen = doctest.DocTestFinder(exclude_empty=True), 0
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     failures: list[str] = []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hostile_files import mended
+from refusals import refusal
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.playground import demo, page_files, single_page
@@ -130,8 +131,7 @@ def test_export_replaces_nothing_without_force(dist: Path) -> None:
 @pytest.mark.parametrize("name", ["", "page/", "dist"])
 def test_export_needs_a_file_name(dist: Path, name: str) -> None:
     goal = name and f"{dist.parent}/{name}"
-    with pytest.raises(RetvecLiteError) as caught:
-        demo(dist, export=goal, force=True)
+    told = refusal(demo, dist, export=goal, force=True)
     found = f"{goal} is a folder" if goal else "the name is empty"
-    assert str(caught.value) == f"Cannot write the page: {found}. Name a file, such as page.html."
+    assert told == f"Cannot write the page: {found}. Name a file, such as page.html."
     assert [*dist.parent.iterdir()] == [dist]

@@ -272,10 +272,7 @@ def test_a_failed_or_interrupted_step_brings_the_old_folder_back(
             raise error
         rename(source, target)
 
-    with (
-        pytest.raises((RetvecLiteError, KeyboardInterrupt)),
-        atomic_directory(goal, force=True, owned=OWNED) as folder,
-    ):
+    with pytest.raises((RetvecLiteError, KeyboardInterrupt)), atomic_directory(goal, force=True, owned=OWNED) as folder:
         (folder / "new.tflite").write_bytes(b"new")
         monkeypatch.setattr(os, "rename", interrupted)
     assert names(goal) == ["old.tflite"] and (goal / "old.tflite").read_bytes() == b"old"

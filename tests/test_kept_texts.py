@@ -8,16 +8,7 @@ from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.learning import joined, read_texts_file, texts_bytes
 
-ODD = (
-    " two\nlines\r\n ",
-    'quoted "twice", with; a\tTAB',
-    "\u2028\x85\x0b\x00",
-    "text",
-    "日本語 🙂",
-    "0",
-    "\\n",
-    "nan",
-)
+ODD = (" two\nlines\r\n ", 'quoted "twice", with; a\tTAB', "\u2028\x85\x0b\x00", "text", "日本語 🙂", "0", "\\n", "nan")
 
 
 def written(dataset: Dataset, path: Path) -> Dataset:

@@ -1,13 +1,11 @@
 """Several labels a text, or none, from labelled texts to exported files and the command line."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import Main
-from few_edges import use_few_edges
 
 import retvec_lite as rl
 from retvec_lite.converters.verify import REFERENCE_NAME
@@ -28,23 +26,16 @@ TEXTS = [text for text, _ in ROWS]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table, and what was trained on it and exported: every kind of file."""
     place = tmp_path_factory.mktemp("several")
     table = "".join(f"{text},{'|'.join(names)}\n" for text, names in ROWS)
     (place / "data.csv").write_text(f"text,label\n{table}", encoding="utf-8")
     classifier = rl.train(
-        place / "data.csv",
-        multi_label=True,
-        head="linear",
-        ngram_kb=12,
-        meaning="none",
-        out=place / "trained",
+        place / "data.csv", multi_label=True, head="linear", ngram_kb=12, meaning="none", out=place / "trained"
     )
-    with pytest.MonkeyPatch.context() as patch:
-        use_few_edges(patch.setattr)  # with eight slots, all of them take minutes
-        classifier.export(place / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=place / "data.csv")
-        yield place
+    classifier.export(place / "dist", formats=("tflite", "coreml"), recipes=("int8",), data=place / "data.csv")
+    return place
 
 
 @pytest.fixture(scope="module")

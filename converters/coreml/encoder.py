@@ -85,7 +85,7 @@ def sanitize(codepoints: Var, config: EncoderConfig) -> Characters:
 
 def _kinds(codepoints: Var, table: CharacterTable, length: int) -> Var:
     """Return the kind of each code point, int32 `[1, max_chars]`."""
-    pages, rows, high = table.pages()
+    pages, rows, high = table.pages
     (borders,) = np.nonzero(np.diff(pages))
     column = mb.reshape(x=codepoints, shape=[length, 1], name="codepoint")
     passed = mb.greater_equal(x=column, y=(borders * PAGE).astype(np.int32)[None], name="passed_borders")

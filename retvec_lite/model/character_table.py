@@ -1,7 +1,8 @@
 """What graphs need to know of a code point for its normal form: its kind, and numbers for each kind."""
 
 import functools
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,8 @@ _KINDS: Final = 256
 """Kinds that a byte tells apart."""
 
 
-class CharacterTable(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class CharacterTable:
     """The kind of each code point, and what a kind means.
 
     A code point becomes `base`, or `base + code - target` where it keeps its own number, which depends on `replaced` and on the
@@ -82,6 +84,7 @@ class CharacterTable(NamedTuple):
     space: int
     symbol: int
 
+    @functools.cached_property
     def pages(self) -> tuple[Ints, npt.NDArray[np.uint8], int]:
         """Return the kinds in two stages: `rows[pages[code // PAGE + 1]][code % PAGE]`, for codes from -1 to 0x110000.
 
@@ -98,11 +101,8 @@ class CharacterTable(NamedTuple):
         places[order] = np.arange(len(order))
         rows = distinct[order]
         high = int((rows[:, 0] < _KINDS).sum())
-        return (
-            np.concatenate([[0], places[numbers.reshape(-1)], [0]]).astype(np.int32),
-            (rows % _KINDS).astype(np.uint8),
-            high,
-        )
+        pages = np.concatenate([[0], places[numbers.reshape(-1)], [0]]).astype(np.int32)
+        return pages, (rows % _KINDS).astype(np.uint8), high
 
 
 @functools.cache

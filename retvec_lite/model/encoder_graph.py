@@ -117,7 +117,7 @@ def sanitize(codepoints: tf.Tensor, config: EncoderConfig) -> tf.Tensor:
 
 def _kinds(codepoints: tf.Tensor, table: CharacterTable) -> tf.Tensor:
     """Look up the kind of each code point, int32 `[batch, max_chars]`."""
-    pages, rows, high = table.pages()
+    pages, rows, high = table.pages
     # One block in front holds what is negative, and one behind everything above the last code point.
     padded = np.zeros((len(pages) - 2) // _BLOCK * _BLOCK + 2 * _BLOCK, np.uint8)
     padded[_BLOCK : len(pages) - 2 + _BLOCK] = pages[1:-1]

@@ -159,7 +159,7 @@ class MeaningFile:
         if not self.words or len(set(self.words)) != len(self.words):
             raise RetvecLiteError("A file of meanings needs words, each of them once.")
         for word in self.words:
-            if not 1 <= len(word) <= LONGEST_WORD or any(char.isspace() for char in word):
+            if word.split() != [word] or len(word) > LONGEST_WORD:
                 raise RetvecLiteError(f"A word of meaning has 1 to {LONGEST_WORD} letters, unlike {word[:40]!r}.")
         if self.codes.shape not in [(len(self.words), size) for size in WORD_BYTES] or self.codes.dtype != np.uint8:
             raise RetvecLiteError(

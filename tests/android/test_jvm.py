@@ -82,10 +82,7 @@ def test_every_source_compiles_and_the_jvm_tests_pass(built: Path) -> None:
 def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
     content = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
     native = {f"jni/{abi}/libretvec_lite.so" for abi in ABIS}
-    for name, expected, most in (
-        ("retvec-lite", content | native, 246_000),
-        ("retvec-lite-litert", content, 28_000),
-    ):
+    for name, expected, most in (("retvec-lite", content | native, 246_000), ("retvec-lite-litert", content, 28_000)):
         place = built.joinpath("maven", *COORDINATES.split("."), name, __version__)
         archive = place / f"{name}-{__version__}.aar"
         assert archive.stat().st_size <= most

@@ -24,6 +24,7 @@ from tools.c_archive import ROOT, go_module, rust_crate
 
 GOLDEN = ROOT / "golden"
 HERE = Path(__file__).parent
+ENGINE_FLAGS = "-O2 -DRVL_DEBUG"
 
 
 def run(*command: str | Path, cwd: Path, given: str = "", **environment: str) -> str:
@@ -100,22 +101,13 @@ def follow(page: Path, checkout: Path, app: Path) -> str:
     shutil.copy(GOLDEN / "rejecting.retvec", app / "classifier-int8.retvec")
     script = commands.replace("RETVEC=/path/to/retvec-lite", f"RETVEC='{checkout}'")
     assert script != commands
-    return run(
-        "sh",
-        "-e",
-        "-c",
-        script,
-        cwd=app,
-        GOPROXY="off",
-        GOFLAGS="-mod=mod",
-        CARGO_NET_OFFLINE="true",
-        CFLAGS="-O2 -DRVL_DEBUG",
-    )
+    offline = {"GOPROXY": "off", "GOFLAGS": "-mod=mod", "CARGO_NET_OFFLINE": "true"}
+    return run("sh", "-e", "-c", script, cwd=app, **offline, CFLAGS=ENGINE_FLAGS, CGO_CFLAGS=ENGINE_FLAGS)
 
 
 def go(folder: Path, app: Path) -> Driver:
     shutil.copy(HERE / "driver.go", app / "main.go")
-    run("go", "build", "-o", "driver", cwd=app, GOPROXY="off", CGO_CFLAGS="-O2 -DRVL_DEBUG")
+    run("go", "build", "-o", "driver", cwd=app, GOPROXY="off", CGO_CFLAGS=ENGINE_FLAGS)
     return Driver((app / "driver",), "utf-8")
 
 
@@ -153,6 +145,10 @@ TOOLS: dict[str, tuple[str, Callable[[Path], Path], Callable[[Path, Path], Drive
 }
 
 
+FOLLOWED: dict[Path, tuple[Path, Path, str]] = {}
+"""README -> what `followed` made of it: two languages here share one."""
+
+
 @pytest.fixture(scope="module", params=TOOLS)
 def language(request: pytest.FixtureRequest) -> str:
     tool = TOOLS[request.param][0]
@@ -164,9 +160,11 @@ def language(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def followed(language: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     """The package, the app that its README makes in an empty folder, and what that prints."""
-    folder, app = (tmp_path_factory.mktemp(f"{language}-{name}") for name in ("package", "app"))
     page = ROOT / "bindings" / {"dotnet": "csharp"}.get(language, language) / "README.md"
-    return folder, app, follow(page, TOOLS[language][1](folder), app)
+    if page not in FOLLOWED:
+        folder, app = (tmp_path_factory.mktemp(f"{language}-{name}") for name in ("package", "app"))
+        FOLLOWED[page] = folder, app, follow(page, TOOLS[language][1](folder), app)
+    return FOLLOWED[page]
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,7 @@ import pytest
 from retvec_lite.version import __version__
 from tools.c_archive import HEADER, ROOT
 
-_KINDS = {
-    "i32": "int|int32_t|c_int|i32",
-    "u32": "uint32_t|u32|uint",
-    "size": "size_t|usize|Size",
-    "void": "void|",
-}
+_KINDS = {"i32": "int|int32_t|c_int|i32", "u32": "uint32_t|u32|uint", "size": "size_t|usize|Size", "void": "void|"}
 """Kind of a parameter or result -> what it is called in C, Rust and C#; all others are pointers."""
 
 

@@ -80,10 +80,7 @@ def test_what_cannot_be_written_is_told_before_any_work(
 ) -> None:
     monkeypatch.setattr(training, "answer_all", lambda *_, **__: pytest.fail("too late"))
     before = messy.read_bytes()
-    for arguments, told in (
-        ([], "already exists"),
-        (["--force"], "is an input, too"),
-    ):
+    for arguments, told in (([], "already exists"), (["--force"], "is an input, too")):
         assert main(["check", str(messy), "--output", str(messy), *arguments]) == 2
         assert told in capsys.readouterr().err and messy.read_bytes() == before
     assert main(["check", str(messy), "--output", str(messy.parent / "doubtful.xlsx")]) == 2

@@ -338,10 +338,7 @@ def test_a_file_that_holds_no_texts_is_one_sentence(
     assert re.search(sentence, errors), errors
 
 
-BAD_ROWS = {
-    "a.csv": ['"12" x', "1,2", '"never closed'],
-    "a.jsonl": ["{", "[1]", '{"text": 1}', '{"other": "x"}'],
-}
+BAD_ROWS = {"a.csv": ['"12" x', "1,2", '"never closed'], "a.jsonl": ["{", "[1]", '{"text": 1}', '{"other": "x"}']}
 
 
 def file_with_bad_rows(folder: Path, name: str, good: int) -> tuple[Path, list[str]]:

@@ -231,12 +231,7 @@ THREADS = "TF_NUM_INTRAOP_THREADS"
 
 
 @pytest.mark.parametrize(
-    ("options", "chosen", "expected"),
-    [
-        ([], None, "1"),
-        (["--head", "cnn"], None, "1"),
-        ([], "3", "3"),
-    ],
+    ("options", "chosen", "expected"), [([], None, "1"), (["--head", "cnn"], None, "1"), ([], "3", "3")]
 )
 def test_an_operation_gets_one_thread_unless_the_user_chose(
     options: list[str], chosen: str | None, expected: str, monkeypatch: pytest.MonkeyPatch

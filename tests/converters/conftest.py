@@ -4,20 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import RUNTIMES, Outputs, Run, run_script
+from scripts import RUNTIMES, Outputs, Run, once, run_script
 
 from retvec_lite import runtime as library
 from tools.build_engine import build, compiler
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built() -> Path:
     """A folder of float32 models, converted in one process."""
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be converted")
-    folder = tmp_path_factory.mktemp("built")
     names = ["pool", "vector", "blocks", "cnn", "raw", "conv", "raw-export", "refusals"]
-    run_script("build_standins.py", str(folder), *names)
-    return folder
+    return once("built", lambda folder: run_script("build_standins.py", str(folder), *names))
 
 
 @pytest.fixture(params=RUNTIMES)
@@ -52,11 +50,12 @@ def run(tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="session")
-def present_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def present_engine() -> Path:
     cc = compiler()
     if cc is None:
         pytest.skip("no C compiler")
-    return build(cc, tmp_path_factory.mktemp("engine") / library.LIBRARY, "-O1")
+    folder = once("present-engine", lambda place: build(cc, place / library.LIBRARY, "-O1"))
+    return folder / library.LIBRARY
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import spoiled
 from exported import EVERY_RECIPE, EXPORTED, ORDERS, TEXTS, texts_csv
+from few_edges import use_every_edge
 from spoiled import change_a_byte, claim, model_of, repacked
 
 from retvec_lite.__main__ import main
@@ -57,7 +58,8 @@ def check(dist: Path) -> Verification:
     return verify(dist, data=dist.parent / "texts.csv")
 
 
-def test_an_untouched_export_passes_on_every_runtime(dist: Path) -> None:
+def test_an_untouched_export_passes_on_every_runtime(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_every_edge(monkeypatch.setattr)
     found = check(dist)
     assert found.ok
     assert found.problems == ()
@@ -127,7 +129,8 @@ def test_the_recipe_is_what_the_metadata_says(dist: Path, one_runtime: str) -> N
 
 
 @pytest.mark.parametrize(("head", "recipes"), [pair for pair in ORDERS.items() if pair[0] != "pool"])
-def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) -> None:
+def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_every_edge(monkeypatch.setattr)
     model = load_trained_model(EXPORTED / head / "reference.safetensors")
     examiner = Examiner(model, [text for text, _ in TEXTS], [(label,) for _, label in TEXTS])
     for recipe in recipes.split(","):
@@ -157,10 +160,7 @@ def test_every_kept_export_is_right_on_every_runtime(head: str, recipes: str) ->
         (claim(head="bert"), "the head settings must be"),
         (spoiled.change_weights, "weights"),
         (spoiled.change_scales, "weights"),
-        (
-            spoiled.change_weights_of_the_embedding,
-            "The signature embed has other weights than classify",
-        ),
+        (spoiled.change_weights_of_the_embedding, "The signature embed has other weights than classify"),
         (claim(signatures=[FULL]), "does not list the signatures of the graph"),
         (claim(signatures=[FULL, EMBED | {"dimension": 31}]), "does not list the signatures of the graph"),
         (claim(signatures=[FULL, EMBED | {"max_words": 15}]), "The signatures in retvec_lite.json are not valid"),

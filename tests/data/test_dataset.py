@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 
 from retvec_lite.data.dataset import Dataset, read_dataset
 from retvec_lite.data.rows import Rows
@@ -136,11 +137,8 @@ def test_bad_input_is_named_with_its_place(tmp_path: Path, name: str, content: s
     path = write(tmp_path, name, content)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a file left open would be a ResourceWarning
-        with pytest.raises(RetvecLiteError) as caught:
-            read_dataset(path)
+        message = refusal(read_dataset, path)
         gc.collect()
-    message = str(caught.value)
-    assert message.endswith(".") and "\n" not in message
     for part in [name, *parts]:
         assert part in message
 
@@ -163,10 +161,8 @@ def labelled(*labels: str) -> Dataset:
 
 
 def test_what_cannot_be_trained_is_refused() -> None:
-    with pytest.raises(RetvecLiteError) as caught:
-        check_trainable(labelled(*"aaa"))
-    for part in ("d.csv", "2 different labels", "'a'"):
-        assert part in str(caught.value)
+    message = refusal(check_trainable, labelled(*"aaa"))
+    assert all(part in message for part in ("d.csv", "2 different labels", "'a'"))
     check_trainable(labelled(*"abb"))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refusal
 from tiny_artifact import tiny_artifact, tiny_metadata, tiny_retvec
 
 import retvec_lite as rl
@@ -31,9 +32,7 @@ def test_labels_that_break_files_are_refused_wherever_they_come_in(label: str, s
         (rl.Dataset(tuple(TEXTS), tuple(labels), multi_label=several), None),
         *([(TEXTS, [[each] for each in labels])] if several else []),
     ):
-        with pytest.raises(RetvecLiteError) as caught:
-            rl.train(data, given, multi_label=several)
-        assert repr(label) in str(caught.value) and "\n" not in str(caught.value)
+        assert repr(label) in refusal(rl.train, data, given, multi_label=several)
 
 
 @pytest.mark.parametrize("label", [label for label in BAD if "\ud800" not in label])
@@ -66,9 +65,7 @@ def test_labels_that_break_files_are_refused_in_files(label: str, tmp_path: Path
     ],
 )
 def test_labels_of_a_classifier(labels: Any, problem: str) -> None:
-    with pytest.raises(RetvecLiteError) as caught:
-        check_labels(labels)
-    assert problem in str(caught.value) and "\n" not in str(caught.value)
+    assert problem in refusal(check_labels, labels)
 
 
 def test_usual_labels_pass() -> None:
@@ -83,9 +80,7 @@ def test_usual_labels_pass() -> None:
 )
 def test_what_is_no_label(value: object) -> None:
     assert label_of(value) is None
-    with pytest.raises(RetvecLiteError) as caught:
-        rl.train(TEXTS, [value, value, "a", "a"])
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+    assert len(refusal(rl.train, TEXTS, [value, value, "a", "a"])) < 300
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,7 @@ BOMBS = {
 }  # fmt: skip
 
 
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.compress,
-}
+PACKED: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress}
 
 
 @pytest.mark.parametrize("packing", PACKED)

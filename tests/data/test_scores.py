@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.outcome import Outcome
@@ -59,9 +60,8 @@ def test_scores_follow_their_definitions(pairs: list[tuple[str, str]]) -> None:
 
 def test_unknown_labels_are_named() -> None:
     dataset = Dataset(("x",) * 8, ("a", *"zyxwvut"), Path("d.csv"))
-    with pytest.raises(RetvecLiteError) as caught:
-        evaluate(lambda texts: one_hot(["a"] * len(texts)), LABELS, dataset)
-    assert "d.csv" in str(caught.value) and "'t', 'u', 'v', 'w', 'x' and 2 more" in str(caught.value)
+    told = refusal(evaluate, lambda texts: one_hot(["a"] * len(texts)), LABELS, dataset)
+    assert "d.csv" in told and "'t', 'u', 'v', 'w', 'x' and 2 more" in told
 
 
 def test_the_typo_curve_mistypes_that_share_of_the_words() -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from retvec_lite.data.dataset import read_dataset
 from retvec_lite.data.wrong_encoding import readings
@@ -39,9 +40,7 @@ def test_what_was_written_is_among_the_readings_and_no_encoding_alone_is_advised
 ) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes(f"text,label\nhi,a\n{text},b\n".encode(encoding))
-    with pytest.raises(RetvecLiteError) as caught:
-        read_dataset(path)
-    told = str(caught.value)
+    told = refusal(read_dataset, path)
     assert told.startswith(f"{path}, line 3: the byte 0x") and "iconv -f NAME -t UTF-8" in told and "CSV UTF-8" in told
     # The word that was written is one that converting from the encoding named beside it brings back.
     found = readings(text.encode(encoding).decode("utf-8", "surrogateescape"))

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from engine_program import SANITIZERS, compile_driver
+from scripts import once
 
 from tools.build_engine import build, compiler
 
@@ -16,20 +17,22 @@ def cc() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def library(cc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(cc: list[str]) -> Path:
     """The engine as the package has it, of the present source."""
-    return build(cc, tmp_path_factory.mktemp("engine") / "libretvec_lite.so")
+    name = "libretvec_lite.so"
+    return once("engine", lambda place: build(cc, place / name)) / name
 
 
 @pytest.fixture(scope="session")
-def driver(cc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_driver(cc, tmp_path_factory.mktemp("driver") / "driver", "-O2")
+def driver(cc: list[str]) -> Path:
+    return once("driver", lambda place: compile_driver(cc, place / "driver", "-O2")) / "driver"
 
 
 @pytest.fixture(scope="session")
-def sanitized(cc: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sanitized(cc: list[str]) -> Path:
     """The driver with AddressSanitizer and UndefinedBehaviorSanitizer: any finding ends it."""
     try:
-        return compile_driver(cc, tmp_path_factory.mktemp("sanitized") / "driver", *SANITIZERS)
+        folder = once("sanitized", lambda to: compile_driver(cc, to / "driver", *SANITIZERS))
     except subprocess.CalledProcessError:
         pytest.skip("the C compiler has no sanitizers")
+    return folder / "driver"

@@ -108,11 +108,12 @@ THREADS = """
 #include "retvec_lite.h"
 
 static uint64_t file[1 << 17];
+static long turns;
 static const char *text = "wake me up at six and play some jazz on the way";
 
 static void *answer(void *engine) {
   rvl_answer found;
-  for (int turn = 0; turn < TURNS; turn++) rvl_classify_utf8((rvl *)engine, text, strlen(text), &found, 1);
+  for (long turn = 0; turn < turns; turn++) rvl_classify_utf8((rvl *)engine, text, strlen(text), &found, 1);
   return NULL;
 }
 
@@ -120,11 +121,12 @@ int main(int count, char **arguments) {
   rvl *engines[2];
   pthread_t threads[2];
   FILE *source = fopen(arguments[1], "rb");
+  turns = atol(arguments[2]);
   size_t size = fread(file, 1, sizeof file, source), bytes;
   rvl_block_size(file, size, 0, &bytes);
   for (int n = 0; n < 2; n++)
     if (rvl_open(file, size, 0, malloc(bytes), bytes, engines + n)) return 2;
-  for (int n = 0; n < 2; n++) pthread_create(threads + n, NULL, answer, engines[count > 2 ? 0 : n]);
+  for (int n = 0; n < 2; n++) pthread_create(threads + n, NULL, answer, engines[count > 3 ? 0 : n]);
   for (int n = 0; n < 2; n++) pthread_join(threads[n], NULL);
   return 0;
 }
@@ -135,15 +137,12 @@ int main(int count, char **arguments) {
 @pytest.mark.slow
 def test_a_debug_build_catches_an_engine_that_two_threads_use(tmp_path: Path) -> None:
     (tmp_path / "threads.c").write_text(THREADS)
+    command = ("gcc", "-std=gnu99", "-O1", "-ffp-contract=off", "-DRVL_DEBUG", f"-I{ENGINE}", "threads.c", SOURCE)
+    run(*command, "-pthread", "-o", "threads", cwd=tmp_path)
     # Threads that share an engine meet at once, so they may try for very long.
-    for turns, arguments in (("300", ()), ("100000000", ("shared",))):
-        run(
-            *("gcc", "-std=gnu99", "-O2", "-ffp-contract=off", "-DRVL_DEBUG", f"-DTURNS={turns}", f"-I{ENGINE}"),
-            *("threads.c", SOURCE, "-pthread", "-o", "threads"),
-            cwd=tmp_path,
-        )
-        told = run(tmp_path / "threads", FILE, *arguments, succeeds=not arguments)
-        assert ("two threads use one engine at the same time" in told) is bool(arguments)
+    for turns, shared in (("300", ()), ("100000000", ("shared",))):
+        told = run(tmp_path / "threads", FILE, turns, *shared, succeeds=not shared)
+        assert ("two threads use one engine at the same time" in told) is bool(shared)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tensorflow as tf
-from contract_cases import HOSTILE, INT32, KINDS, code_points, configs, padded, random_code_points
-from hypothesis import given, settings
+from contract_cases import HOSTILE, INT32, KINDS, code_points, configs, draws, padded, random_code_points
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite import contract
@@ -34,7 +34,9 @@ def assert_same(rows: Rows, words: Any, config: EncoderConfig) -> None:
         assert found.tolist() == right.tolist(), f"{[hex(value) for value in row]} under {config}"
 
 
-def check_any_input(data: st.DataObject) -> None:
+@given(st.data())
+@draws(20)
+def test_any_input_under_any_config(data: st.DataObject) -> None:
     config = data.draw(configs())
     rows = np.stack([padded(data.draw(code_points(config.max_chars)), config.max_chars) for _ in range(3)])
     together = encode_words(tf.constant(rows), config)
@@ -44,19 +46,6 @@ def check_any_input(data: st.DataObject) -> None:
     digits = word_bits(together).numpy()
     assert digits.dtype == np.float32
     np.testing.assert_array_equal(digits, np.stack([contract.bits(words) for words in together.numpy()]))
-
-
-@given(st.data())
-@settings(max_examples=20)
-def test_any_input_under_any_config(data: st.DataObject) -> None:
-    check_any_input(data)
-
-
-@pytest.mark.exhaustive
-@given(st.data())
-@settings(max_examples=300)
-def test_any_input_under_any_config_many_times(data: st.DataObject) -> None:
-    check_any_input(data)
 
 
 CONFIGS = [
@@ -105,16 +94,14 @@ def test_every_border_of_the_character_classes() -> None:
 
 @pytest.mark.parametrize("fill", [*HOSTILE, 0, 0x20, 0x4E00, 0x200B, 0x61])
 def test_a_text_of_one_value_alone(fill: int) -> None:
-    for config in (
-        CONFIGS[0],
-        CONFIGS[2],
-        EncoderConfig(max_chars=40, max_words=50, word_length=6),
-    ):
+    for config in (CONFIGS[0], CONFIGS[2], EncoderConfig(max_chars=40, max_words=50, word_length=6)):
         rows = np.full((2, config.max_chars), fill, np.int32)
         assert_same(rows, encode_words(tf.constant(rows), config), config)
 
 
-def check_indices(values: list[int]) -> None:
+@given(st.lists(st.integers(*INT32) | st.sampled_from(HOSTILE), min_size=16, max_size=16))
+@draws(30)
+def test_no_index_ever_leaves_its_tensor(values: list[int]) -> None:
     """Every index passed to `tf.gather` and `tf.scatter_nd` must be in range: TFLite does not check."""
     config = EncoderConfig(max_chars=16, max_words=3, word_length=6)
     asked: list[tuple[int, int, int]] = []
@@ -136,22 +123,6 @@ def check_indices(values: list[int]) -> None:
         encode_words(tf.constant([values, values[::-1]], tf.int32), config)
     assert len(asked) >= 4
     assert all(0 <= low <= high < size for low, high, size in asked), asked
-
-
-any_values = st.lists(st.integers(*INT32) | st.sampled_from(HOSTILE), min_size=16, max_size=16)
-
-
-@given(any_values)
-@settings(max_examples=30)
-def test_no_index_ever_leaves_its_tensor(values: list[int]) -> None:
-    check_indices(values)
-
-
-@pytest.mark.exhaustive
-@given(any_values)
-@settings(max_examples=400)
-def test_no_index_ever_leaves_its_tensor_many_times(values: list[int]) -> None:
-    check_indices(values)
 
 
 @given(st.lists(st.integers(0, 0x10FFFF), min_size=12, max_size=12))

@@ -36,10 +36,7 @@ def assert_same(rows: np.ndarray, encoder: EncoderConfig, config: NgramConfig) -
         np.testing.assert_allclose(answer, right, rtol=1e-5, atol=1e-5)
 
 
-@given(
-    data=st.data(),
-    config=ngram_configs(),
-)
+@given(data=st.data(), config=ngram_configs())
 @settings(max_examples=30)
 def test_any_batch_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
     encoder = data.draw(configs())

@@ -31,10 +31,7 @@ def assert_same(rows: Ints, config: EncoderConfig) -> None:
         assert line.tolist() == expected(row, config), [hex(code) for code in row]
 
 
-@given(
-    st.lists(st.lists(st.sampled_from(ALPHABET), min_size=24, max_size=24), min_size=4, max_size=4),
-    st.booleans(),
-)
+@given(st.lists(st.lists(st.sampled_from(ALPHABET), min_size=24, max_size=24), min_size=4, max_size=4), st.booleans())
 @settings(max_examples=80, deadline=None)
 def test_any_text(rows: list[list[int]], letters: bool) -> None:
     assert_same(np.array(rows, np.int32), EncoderConfig(max_chars=24, letters_only=letters))

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import few_edges
 import numpy as np
 import pytest
 from exported import EXPORTED
@@ -175,7 +176,9 @@ def test_the_worker_finds_a_package_outside_site_packages_but_prefers_those_insi
 def test_nothing_but_answers_is_written_from_training_to_prediction(tmp_path: Path) -> None:
     """In a notebook, what TensorFlow, coremltools and the runtimes tell everyone would stand in red below a call that went well."""
     code = (
-        "import sys, retvec_lite as rl\n"
+        "import retvec_lite as rl\n"
+        "from few_edges import use_few_edges\n"
+        "use_few_edges()\n"
         "texts = [f'{word} {number}' for number in range(12) for word in ('wake me up at', 'play the song')]\n"
         "classifier = rl.train(texts, ['alarm', 'music'] * 12, epochs=1)\n"
         "classifier.export('dist', formats='all')\n"
@@ -183,6 +186,7 @@ def test_nothing_but_answers_is_written_from_training_to_prediction(tmp_path: Pa
         "    rl.load(f'dist/classifier-int8.{suffix}').predict(['wake me up', ''])\n"
     )
     usual = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
+    usual["PYTHONPATH"] = str(Path(few_edges.__file__).parent)
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=usual, capture_output=True, text=True, check=False
     )

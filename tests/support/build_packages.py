@@ -24,13 +24,7 @@ def main(folder: Path, orders: list[str]) -> None:
                 training={"note": "not trained"},
             )
         (folder / f"{head}.safetensors").write_bytes(spec.to_bytes())
-        export_model(
-            spec,
-            folder / head,
-            formats=("coreml",),
-            recipes=recipes.split(","),
-            data=folder / "texts.csv",
-        )
+        export_model(spec, folder / head, formats=("coreml",), recipes=recipes.split(","), data=folder / "texts.csv")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from retvec_lite.contract import INVISIBLE, SEPARATORS, EncoderConfig
@@ -98,3 +99,8 @@ def padded(values: list[int], length: int) -> npt.NDArray[np.int32]:
     row = np.zeros(length, np.int32)
     row[: len(values)] = values
     return row
+
+
+def draws(count: int, **options: Any) -> settings:
+    """Return settings of so many examples in `make test`, and of ten times as many in `make test-all`, which names its profile."""
+    return settings(max_examples=count * (10 if settings.get_current_profile_name() == "explore" else 1), **options)

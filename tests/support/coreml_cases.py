@@ -25,12 +25,7 @@ needs_coremltools = pytest.mark.skipif(
 )
 RECIPES = ("float32", "int8", "int4")
 HEADS = ("pool", "vector", "blocks", "cnn", "raw")
-PAIRS = [
-    *(("pool", recipe) for recipe in RECIPES),
-    ("vector", "int8"),
-    ("cnn", "int4"),
-    ("raw", "float32"),
-]
+PAIRS = [*(("pool", recipe) for recipe in RECIPES), ("vector", "int8"), ("cnn", "int4"), ("raw", "float32")]
 """Every head and every recipe: a recipe stores a matrix alike whatever head it is of."""
 MODEL = "Data/com.apple.CoreML/model.mlmodel"
 UNUSED = ("tensorflow", "sklearn")
@@ -114,11 +109,7 @@ def inferred(row: np.ndarray, spec: TrainedModel, recipe: str) -> dict[str, np.n
 
     from retvec_lite.converters.coreml.build import graph
 
-    with (
-        np.errstate(all="ignore"),
-        _unpacked(mb),
-        Function({}, opset_version=coremltools.target.iOS16) as function,
-    ):
+    with np.errstate(all="ignore"), _unpacked(mb), Function({}, opset_version=coremltools.target.iOS16) as function:
         graph(mb.const(val=row.reshape(1, -1)), spec, find_recipe(recipe))
     return {value.name: value.val for operation in function.operations for value in operation.outputs}
 

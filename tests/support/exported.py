@@ -1,23 +1,12 @@
-"""Exported stand-ins: those that are kept in tests/data/exported, and others, built in a process with TensorFlow."""
+"""The exported stand-ins that are kept in tests/data/exported."""
 
-import atexit
 import csv
-import functools
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
-from patience import PATIENCE
 
 from retvec_lite.converters import format
 
-DATA = Path(__file__).parents[1] / "data"
-EXPORTED = DATA / "exported"
+EXPORTED = Path(__file__).parents[1] / "data" / "exported"
 """`<head>/classifier-<recipe>.tflite` and `<head>/reference.safetensors`; the folder `pool` is a whole export."""
 
 TEXTS = (
@@ -31,11 +20,7 @@ TEXTS = (
     ("play some music, please", "three"),
 )
 EVERY_RECIPE = "float32,int8,int4"
-ORDERS = {
-    "pool": EVERY_RECIPE,
-    "cnn": "int4",
-    "raw": "int8",
-}
+ORDERS = {"pool": EVERY_RECIPE, "cnn": "int4", "raw": "int8"}
 """Head -> recipes that are kept."""
 
 EMBED = ("pool", "raw")
@@ -59,21 +44,3 @@ def texts_csv(folder: Path) -> Path:
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([("text", "label"), *TEXTS])
     return path
-
-
-@functools.cache
-def built_exports(orders: Sequence[tuple[str, str]]) -> Path:
-    """A folder with what export writes now for heads -> recipes."""
-    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be exported")
-    folder = Path(tempfile.mkdtemp(prefix="retvec-lite-exports-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    done = subprocess.run(
-        [sys.executable, str(DATA / "make_exported.py"), str(folder), *("=".join(order) for order in orders)],
-        check=False,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return folder

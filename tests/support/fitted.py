@@ -61,12 +61,7 @@ class Fitted:
     held_out: Mapping[Way, Floats]
 
 
-def fit_held_out(
-    data: TrainingData,
-    head: HeadSpec,
-    embedding: Mapping[str, Floats],
-    settings: FitSettings,
-) -> Fitted:
+def fit_held_out(data: TrainingData, head: HeadSpec, embedding: Mapping[str, Floats], settings: FitSettings) -> Fitted:
     network = NetworkPart(Plan(data, head, 0, embedding, settings))
     best = network.fit(np.arange(len(data.clean)))
     every = np.arange(len(data.held_out.truth))

@@ -14,10 +14,7 @@ from coremltools.converters.mil.mil.ops.defs.iOS16 import constexpr_ops
 from coremltools.models import MLModel
 
 # coremltools keeps stored weights packed until it is asked to unpack them.
-for operation in (
-    constexpr_ops.constexpr_affine_dequantize,
-    constexpr_ops.constexpr_lut_to_dense,
-):
+for operation in (constexpr_ops.constexpr_affine_dequantize, constexpr_ops.constexpr_lut_to_dense):
     operation.value_inference = operation.materialized_val_inference
 
 NAMES = ("words", "bits", "embedding")

@@ -54,8 +54,8 @@ def classifiers() -> dict[str, tuple[TrainedModel, dict[str, object]]]:
         "vector": (vector, {"recipes": ["float32", "int8", "int4"], "embed": True}),
         "package": (pool, {"recipes": ["int8"], "formats": ["coreml"]}),
         "several": (several, {"recipes": ["int8"]}),
-        "alone": (alone, {"recipes": ["int8", "int4"], "formats": ["all"]}),
-        "ngrams": (ngrams_alone(), {"recipes": ["float32", "int8", "int4"]}),
+        "alone": (alone, {"recipes": ["int4"], "formats": ["tflite", "coreml"]}),
+        "ngrams": (ngrams_alone(), {"recipes": ["int8"]}),
     }
     for head in SMALL_HEADS[1:2]:
         model = random_classifier(head, meaning=True, config=CONFIG)

@@ -19,12 +19,7 @@ SMALL_HEADS: tuple[HeadSpec, ...] = (
     PoolHead(hidden=16, blocks=2),
     LinearHead(),
 )
-DEFAULT_HEADS: tuple[HeadSpec, ...] = (
-    LinearHead(),
-    PoolHead(),
-    PoolHead(blocks=1, vector=64),
-    CnnHead(),
-)
+DEFAULT_HEADS: tuple[HeadSpec, ...] = (LinearHead(), PoolHead(), PoolHead(blocks=1, vector=64), CnnHead())
 LABELS = ("no", "yes", 'other, 🙂 "quoted"')
 
 

@@ -1,22 +1,17 @@
-"""Core ML packages for tests, built once a process by scripts in processes of their own.
+"""Core ML packages for tests, built by scripts in processes of their own.
 
 coremltools and the runtimes of .tflite files disturb each other in one process.
 """
 
-import atexit
-import functools
 import importlib.util
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from exported import built_exports, texts_csv
-from patience import PATIENCE
+from exported import EXPORTED, texts_csv
+from scripts import once, run_quietly
 
 ORDERS = ("pool=float32,int8,int4", "vector=int8", "blocks=float32", "cnn=int4", "raw=float32")
 """Head, then the recipes: every head and every recipe once."""
@@ -31,64 +26,45 @@ _WITHOUT_TENSORFLOW = (
 def run_script(name: str, *arguments: str) -> None:
     """Run a script of this folder, without TensorFlow."""
     folder = Path(__file__).parent
-    _run("-c", _WITHOUT_TENSORFLOW, str(folder), str(folder / name), *arguments)
+    run_quietly("-c", _WITHOUT_TENSORFLOW, str(folder), str(folder / name), *arguments)
 
 
 def run_command(*arguments: str) -> None:
     """Run `retvec-lite` in a process of its own."""
-    _run("-m", "retvec_lite", *arguments)
+    run_quietly("-m", "retvec_lite", *arguments)
 
 
-def _run(*arguments: str) -> None:
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        check=False,
-        env={**os.environ, **quiet, "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+def _once(name: str, make: Callable[[Path], object]) -> Path:
+    if importlib.util.find_spec("coremltools") is None:
+        pytest.skip("coremltools is not installed: nothing can be exported")
+    return once(name, make)
 
 
-def _folder(name: str, *needed: str) -> Path:
-    """A temporary folder; skips the test where a needed package is missing."""
-    for package in needed:
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: nothing can be exported")
-    folder = Path(tempfile.mkdtemp(prefix=f"retvec-lite-{name}-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-@functools.cache
 def packages() -> Path:
     """A folder with what export wrote for each of `ORDERS`, `<folder>.safetensors` and texts.csv."""
-    folder = _folder("packages", "coremltools")
-    texts_csv(folder)
-    run_script("build_packages.py", str(folder), *ORDERS)
-    return folder
+
+    def make(folder: Path) -> None:
+        texts_csv(folder)
+        run_script("build_packages.py", str(folder), *ORDERS)
+
+    return _once("packages", make)
 
 
-@functools.cache
 def both_formats() -> Path:
-    """An export of `pool` as int8, and a package of the same weights beside it."""
-    folder = _folder("formats", "coremltools")
-    made = built_exports((("pool", "int8"),)) / "pool"
-    texts_csv(folder)
-    shutil.copy(made / "reference.safetensors", folder / "built.safetensors")
-    run_script("build_packages.py", str(folder), "built=int8")
-    shutil.copy(made / "classifier-int8.tflite", folder / "built")
-    return folder / "built"
+    """The kept export of `pool` as int8, and a package of the same weights beside it."""
+
+    def make(folder: Path) -> None:
+        texts_csv(folder)
+        shutil.copy(EXPORTED / "pool" / "reference.safetensors", folder / "built.safetensors")
+        run_script("build_packages.py", str(folder), "built=int8")
+        shutil.copy(EXPORTED / "pool" / "classifier-int8.tflite", folder / "built")
+
+    return _once("formats", make) / "built"
 
 
-@functools.cache
 def mil_programs() -> Path:
     """A folder with what `mil_programs.py` saves: tiny programs that owe nothing to our converter."""
-    folder = _folder("mil", "coremltools")
-    run_script("mil_programs.py", str(folder))
-    return folder
+    return _once("mil", lambda folder: run_script("mil_programs.py", str(folder)))
 
 
 def blobs(package: Path) -> list[tuple[int, int]]:

@@ -1,5 +1,7 @@
-"""The wheels of a release: each has the engine of its machine and no other, and this machine's classifies a file."""
+"""The wheels and the shared libraries of a release: each has the engine of its machine and no other, and this machine's classifies."""
 
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -11,18 +13,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import retvec_lite as rl
 from retvec_lite.runtime import library_path
-from tools import build_engine
+from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.native import NativeEngine
+from tools import build_engine, native_archive
 from tools.build_engine import zig
 from tools.build_wheels import MACHINES, ROOT, build_all
+from tools.c_archive import HEADER
 
 FORMS = {
-    "manylinux_2_17_x86_64": b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\x3e",
-    "manylinux_2_17_aarch64": b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\xb7",
-    "macosx_11_0_arm64": b"\xcf\xfa\xed\xfe\x0c\x00\x00\x01",
-    "macosx_10_13_x86_64": b"\xcf\xfa\xed\xfe\x07\x00\x00\x01",
-    "win_amd64": b"MZ",
-    "win_arm64": b"MZ",
+    "linux-x64": b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\x3e",
+    "linux-arm64": b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\xb7",
+    "osx-arm64": b"\xcf\xfa\xed\xfe\x0c\x00\x00\x01",
+    "osx-x64": b"\xcf\xfa\xed\xfe\x07\x00\x00\x01",
+    "win-x64": b"MZ",
+    "win-arm64": b"MZ",
 }
 """How the library of a platform begins."""
 
@@ -45,7 +51,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_there_is_a_form_for_every_machine() -> None:
-    assert [machine.tags.split(".")[0] for machine in MACHINES] == list(FORMS)
+    assert [machine.folder for machine in MACHINES] == list(FORMS)
 
 
 @pytest.mark.exhaustive
@@ -66,7 +72,7 @@ def test_each_wheel_has_the_engine_of_its_machine(wheels: list[Path], tmp_path: 
         assert set(path.stem.split("-")[-1].split(".")) == set(machine.tags.split("."))
         ((name, content),) = engines.items()
         assert name == f"retvec_lite/native/{machine.library}"
-        assert content.startswith(FORMS[machine.tags.split(".")[0]])
+        assert content.startswith(FORMS[machine.folder])
         assert b"rvl_open" in content
         # Checks what RECORD says.
         subprocess.run([sys.executable, "-m", "wheel", "unpack", "--dest", tmp_path / path.stem, path], check=True)
@@ -88,3 +94,24 @@ def test_the_installed_wheel_answers_the_golden_texts_with_numpy_alone(wheels: l
     assert done.returncode == 0, done.stderr
     runtime, answered = done.stdout.split()
     assert runtime == "retvec-lite" and int(answered) > 300
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(zig() is None, reason="ziglang is not installed")
+def test_the_archive_has_a_whole_library_for_every_machine(tmp_path: Path) -> None:
+    functions = set(re.findall(r"^RVL_API .*?(rvl_\w+)\(", (ROOT / "engine" / HEADER).read_text("utf-8"), re.M))
+    with zipfile.ZipFile(native_archive.write(tmp_path)) as archive:
+        header, licence, *names = archive.namelist()
+        assert (header, licence) == (HEADER, "LICENSE")
+        for name, (folder, form) in zip(names, FORMS.items(), strict=True):
+            content = archive.read(name)
+            assert name.startswith(f"runtimes/{folder}/native/") and content.startswith(form)
+            assert len(content) < 160_000
+            assert functions <= {found.decode() for found in re.findall(rb"_?(rvl_\w+)\0", content)}, name
+        archive.extractall(tmp_path)
+    assert native_archive.NAME in {file.name for file in tmp_path.iterdir()}
+    if sys.platform == "linux" and platform.machine() == "x86_64":
+        library = tmp_path / "runtimes" / "linux-x64" / "native" / "libretvec_lite.so"
+        texts = ["wkae me up at six", "🙂", ""]
+        found = NativeEngine(read_artifact(ROOT / "golden" / "plain.retvec"), library).probabilities(texts)
+        assert found.tolist() == rl.load(ROOT / "golden" / "plain.retvec").probabilities(texts).tolist()

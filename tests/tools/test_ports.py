@@ -29,7 +29,7 @@ def test_the_libraries_for_android_are_small_whole_and_aligned(tmp_path: Path) -
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_libraries_of_the_jar_are_for_six_machines_and_depend_on_none(tmp_path: Path) -> None:
     built = build_jar(tmp_path)
     assert sorted(file.relative_to(tmp_path).parts[0] for file in tmp_path.rglob("*.*")) == sorted(JVMS)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from coreml_cases import import_coremltools, needs_coremltools, on_grid
-from few_edges import use_few_edges
 
 from retvec_lite.converters.evaluator.package import read_package
 from retvec_lite.converters.export import export_model
@@ -18,9 +17,8 @@ from tools.ready_archive import MODELS, write
 
 @needs_coremltools
 @pytest.mark.slow
-def test_an_archive_has_every_format_and_the_model_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_has_every_format_and_the_model_card(tmp_path: Path) -> None:
     import_coremltools()
-    use_few_edges(monkeypatch.setattr)
     models = tmp_path / "models"
     export_model(on_grid("pool"), models, formats=["tflite", "engine"])
     for file, name in {

@@ -86,11 +86,7 @@ def test_too_much_is_told_before_the_first_step(
 def test_sizes_are_told_before_the_first_step_and_in_the_report() -> None:
     told: list[tuple[str, int, int]] = []
     facts = train(
-        tiny_dataset(4),
-        head="linear",
-        ngram_kb=3,
-        settings=QUICK,
-        progress=lambda *step: told.append(step),
+        tiny_dataset(4), head="linear", ngram_kb=3, settings=QUICK, progress=lambda *step: told.append(step)
     ).model.training
     (place,) = (place for place, (_, _, total) in enumerate(told) if not total)
     assert told[place][0].startswith("A .tflite will take about ") and " as int4." in told[place][0]
@@ -155,10 +151,8 @@ def test_files_with_meaning_stay_below_their_limits(
         assert head != "cnn" or sizes["int4"] < 0.69 * sizes["int8"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "head", ["linear", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("pool", "cnn"))]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("head", ["linear", "pool", "cnn"])
 def test_what_fills_the_room_also_fits_the_largest_format(head: str, tmp_path: Path) -> None:
     """The .mlpackage of a classifier that reads what words mean."""
     pytest.importorskip("coremltools")

@@ -12,12 +12,7 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.typos import Way
 from retvec_lite.training import reading
-from retvec_lite.training.examples import (
-    augmented_copies,
-    choose_sizes,
-    count_words,
-    make_examples,
-)
+from retvec_lite.training.examples import augmented_copies, choose_sizes, count_words, make_examples
 from retvec_lite.training.reading import TextReader
 from retvec_lite.windows import read_text
 

@@ -68,12 +68,7 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_taken_for_training_and_validation(form: str) -> None:
-    inputs = asked(
-        FORMS[form],
-        text_column="message",
-        label_column="category",
-        validation=FORMS[form],
-    )
+    inputs = asked(FORMS[form], text_column="message", label_column="category", validation=FORMS[form])
     assert inputs.training.texts == DATA.texts
     assert isinstance(inputs.validation, rl.Dataset) and inputs.validation.labels == DATA.labels
 

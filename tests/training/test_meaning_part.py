@@ -199,11 +199,7 @@ def test_the_estimate_counts_the_table(taught: Trained) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"unknown_label": "other, 🙂"},
-        {"validation": 0.25},
-        {"head": "pool"},
-    ],
+    [{"unknown_label": "other, 🙂"}, {"validation": 0.25}, {"head": "pool"}],
     ids=lambda options: next(iter(options)),
 )
 def test_it_goes_with_other_options(options: dict[str, Any]) -> None:
@@ -245,9 +241,7 @@ def test_a_file_without_room_for_it_has_none() -> None:
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
-    [
-        ({"meaning": "x.safetensors", "ngram_kb": 0}, "meaning needs n-grams: the linear part reads both."),
-    ],
+    [({"meaning": "x.safetensors", "ngram_kb": 0}, "meaning needs n-grams: the linear part reads both.")],
 )
 def test_what_cannot_be(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RetvecLiteError) as refused:

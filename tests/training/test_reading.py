@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
-from contract_cases import KINDS
-from hypothesis import given, settings
+from contract_cases import KINDS, draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite import contract
@@ -56,7 +56,10 @@ def count_reference_words(text: str, rules: EncoderConfig) -> int:
     return contract.count_pieces(list(map(ord, read_text(text, longest)[: longest.max_chars])), rules)
 
 
-def assert_counted_and_encoded(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+@given(texts, chosen)
+@draws(12)
+def test_ids_name_the_reference_s_words(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
     config = dataclasses.replace(rules, max_chars=size[0], max_words=size[1])
     groups = [found, found[::-1], TEXTS]
     assert count_words(found, rules).tolist() == [count_reference_words(text, rules) for text in found]
@@ -64,21 +67,6 @@ def assert_counted_and_encoded(rules: EncoderConfig, found: list[str], size: tup
     ids = [reader.word_ids(group) for group in groups]
     assert_reference_words(groups, ids, reader.words, config)
     assert reader.count_words(found).tolist() == (ids[0] != 0).sum(axis=1).tolist()
-
-
-@pytest.mark.parametrize("rules", RULES)
-@given(texts, chosen)
-@settings(max_examples=12)
-def test_ids_name_the_reference_s_words(rules: str, found: list[str], size: tuple[int, int]) -> None:
-    assert_counted_and_encoded(RULES[rules], found, size)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("rules", RULES)
-@given(texts, chosen)
-@settings(max_examples=200)
-def test_ids_name_the_reference_s_words_in_many_texts(rules: str, found: list[str], size: tuple[int, int]) -> None:
-    assert_counted_and_encoded(RULES[rules], found, size)
 
 
 def test_equal_words_have_equal_ids() -> None:
@@ -167,7 +155,7 @@ ngram_kinds = st.sampled_from([(1, 4, True), (3, 5, True), (1, 1, False), (2, 6,
 
 @pytest.mark.parametrize("rules", RULES)
 @given(texts, chosen, ngram_kinds)
-@settings(max_examples=12)
+@draws(12)
 def test_counts_are_of_the_reference_s_ngrams(
     rules: str, found: list[str], size: tuple[int, int], kind: tuple[int, int, bool]
 ) -> None:

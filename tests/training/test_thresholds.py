@@ -23,13 +23,7 @@ from retvec_lite.training import baseline
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.examples import HeldOutIds, Split, TrainingData, make_examples
 from retvec_lite.training.label_scheme import SEVERAL_LABELS
-from retvec_lite.training.thresholds import (
-    Judged,
-    choose_thresholds,
-    decide,
-    micro_f1,
-    weakest_labels,
-)
+from retvec_lite.training.thresholds import Judged, choose_thresholds, decide, micro_f1, weakest_labels
 from retvec_lite.training.train import Trained, choose_folds
 
 LABELS = ("a", "none", "z")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fitted import Fitted, Told, train
 from modeling_cases import random_embedding
+from refusals import refusal
 from tiny_data import QUICK, WORDS, tiny_dataset
 
 from retvec_lite import contract
@@ -18,9 +19,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model import reference_network
 from retvec_lite.model.weight_files import CLASSIFIER_FILE, choose_embedding, load_trained_model
 from retvec_lite.ngrams import ngram_logits
+from retvec_lite.training import plan, request
 from retvec_lite.training import train as trainer
 from retvec_lite.training.plan import recommended
-from retvec_lite.training.request import FEW, are_few
+from retvec_lite.training.request import are_few
 from retvec_lite.training.train import Trained
 
 
@@ -113,11 +115,12 @@ def settings_of(
 
 
 def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that validation takes away do not count: 20,000 texts or more are trained with other settings."""
-    short = dict.fromkeys(list(WORDS)[:2], 10200)
+    """Those that validation takes away do not count: `MANY` texts or more are trained with other settings."""
+    monkeypatch.setattr(plan, "MANY", 3010)
+    short = dict.fromkeys(list(WORDS)[:2], 1510)
     data = tiny_dataset(counts=short)
     texts = len(data.split(0.1, 0)[0])
-    assert texts < 20_000 < len(data)
+    assert texts < plan.MANY < len(data)
     for validation in (0.1, None):
         found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
         assert found == recommended(texts, typo_rate=0.0)
@@ -136,7 +139,8 @@ def test_options_override_the_recommended_settings(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_head_follows_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, more = (tiny_dataset(counts=dict.fromkeys(list(WORDS)[:2], count)) for count in (FEW // 2, FEW // 2 + 1))
+    monkeypatch.setattr(request, "FEW", 60)
+    few, more = (tiny_dataset(counts=dict.fromkeys(list(WORDS)[:2], count)) for count in (30, 31))
     validation = tiny_dataset(2, counts=dict.fromkeys(list(WORDS)[:2], 2))
     heads = [settings_of(monkeypatch, data, validation, typo_rate=0.0)[1] for data in (few, more)]
     assert heads == ["pool", "cnn"]
@@ -150,14 +154,6 @@ def data(*rows: tuple[str, str], name: str = "d.csv") -> Dataset:
 TWO = data(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))
 
 
-def refusal(training: Dataset, validation: Dataset | float = 0.2, **arguments: Any) -> str:
-    with pytest.raises(RetvecLiteError) as caught:
-        train(training, validation, **arguments)
-    message = str(caught.value)
-    assert message.endswith(".") and "\n" not in message
-    return message
-
-
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("make_examples", "fit_parts"):
@@ -166,10 +162,10 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_work")
 def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
-    assert "'x'" in refusal(data(("a", "x"), ("b", "x")))
-    message = refusal(TWO, data(("e", "z"), ("f", "x"), name="v.csv"))
+    assert "'x'" in refusal(train, data(("a", "x"), ("b", "x")), 0.2)
+    message = refusal(train, TWO, data(("e", "z"), ("f", "x"), name="v.csv"))
     assert message.startswith("The label 'z' of v.csv does not occur in d.csv. ")
-    assert "1.5" in refusal(TWO, 1.5)
+    assert "1.5" in refusal(train, TWO, 1.5)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -188,14 +184,14 @@ def test_data_that_cannot_be_trained_on_is_refused_before_any_work() -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
-    assert refusal(TWO, **arguments) == message
+    assert refusal(train, TWO, 0.2, **arguments) == message
 
 
 @pytest.mark.parametrize("kilobytes", [0, 1])
 def test_the_linear_head_cannot_be_without_ngrams(kilobytes: int) -> None:
     """One kilobyte holds 91 buckets of ten labels: fewer than are worth reading."""
     many = data(*((f"text {number}", f"label {number % 10}") for number in range(20)))
-    message = refusal(many, head="linear", ngram_kb=kilobytes)
+    message = refusal(train, many, 0.2, head="linear", ngram_kb=kilobytes)
     assert message.startswith("The head linear needs n-grams") and "ngram_kb" in message
 
 

@@ -17,29 +17,16 @@ import pytest
 from browser import ROOT, WEB_DEMO, Site, Vitest
 from hostile_files import mended
 from patience import PATIENCE
+from scripts import once, run_quietly, run_script
 
 from retvec_lite.data.dataset import read_dataset, starter_file
 from retvec_lite.data.typos import mistype
 from retvec_lite.runtime import is_built
 from retvec_lite.version import __version__
 
-_QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-
 
 def command(*arguments: str | Path) -> list[str]:
     return ["-m", "retvec_lite", *map(str, arguments)]
-
-
-def run_python(*arguments: str | Path) -> None:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        check=False,
-        env={**os.environ, **_QUIET},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
 
 
 @pytest.fixture(scope="session")
@@ -79,8 +66,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (dist / "plain.retvec").write_bytes(mended(plain.replace(b'"recipe": "int8"', b'"recipe": "int4"')))
     page = dist.parent / "page.html"
     several = dist.parent / "several.html"
-    run_python(*command("demo", dist, "--export", page))
-    run_python(*command("demo", dist / "plain.retvec", dist / "several.retvec", "language", "--export", several))
+    run_quietly(*command("demo", dist, "--export", page))
+    run_quietly(*command("demo", dist / "plain.retvec", dist / "several.retvec", "language", "--export", several))
     arguments = [sys.executable, *command("demo", dist, "--no-browser")]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -118,13 +105,11 @@ def typo_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def engine_exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def engine_exports() -> Path:
     """Write small .retvec files of several kinds, with golden.json."""
     if not is_built():
         pytest.skip("The C engine is not built: nothing can be exported for it")
-    folder = tmp_path_factory.mktemp("engine")
-    run_python(ROOT / "tests" / "support" / "engine_exports.py", folder)
-    return folder
+    return once("engine-exports", lambda folder: run_script("engine_exports.py", str(folder)))
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 import standin
-from contract_cases import code_points, configs, ngram_configs, padded
+from contract_cases import code_points, configs, draws, ngram_configs, padded
 from coreml_cases import import_coremltools, inferred_ngrams, inferred_words, needs_coremltools
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from retvec_lite import contract
@@ -23,7 +23,9 @@ def _imported() -> None:
     import_coremltools()
 
 
-def check_any_input(data: st.DataObject) -> None:
+@draws(20)
+@given(data=st.data())
+def test_any_input_becomes_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
     config = data.draw(configs())
     row = padded(data.draw(code_points(config.max_chars)), config.max_chars)
     words, bits = inferred_words(row, config)
@@ -33,26 +35,7 @@ def check_any_input(data: st.DataObject) -> None:
     np.testing.assert_array_equal(bits, contract.bits(expected)[None])
 
 
-@settings(max_examples=20)
-@given(data=st.data())
-def test_any_input_becomes_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
-    check_any_input(data)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=200)
-@given(data=st.data())
-def test_many_inputs_become_the_words_and_bits_of_the_contract(data: st.DataObject) -> None:
-    check_any_input(data)
-
-
-def check_text(text: str) -> None:
-    config = EncoderConfig()
-    row = contract.codepoints(text, config.max_chars)
-    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
-
-
-@settings(max_examples=10)
+@draws(10)
 @given(text=st.text(st.characters(codec=None), max_size=600))
 @example(text="ひらがなカタカナーﾊﾝｶｸ 漢字かな " * 20)
 @example(text="สวัสดีชาวโลກພາສາລາວខ្មែរမြန်မာ" * 20)
@@ -60,21 +43,13 @@ def check_text(text: str) -> None:
 @example(text="\U0010ffff\U000e0001\U0001f600" * 200)
 @example(text="x" * 600)
 def test_any_text_under_the_default_config(text: str) -> None:
-    check_text(text)
+    config = EncoderConfig()
+    row = contract.codepoints(text, config.max_chars)
+    np.testing.assert_array_equal(inferred_words(row, config)[0][0], contract.words(row, config))
 
 
-@pytest.mark.exhaustive
-@settings(max_examples=100)
-@given(text=st.text(st.characters(codec=None), max_size=600))
-def test_many_texts_under_the_default_config(text: str) -> None:
-    check_text(text)
-
-
-@settings(max_examples=15)
-@given(
-    data=st.data(),
-    config=ngram_configs(),
-)
+@draws(15)
+@given(data=st.data(), config=ngram_configs())
 def test_any_input_has_the_ngrams_of_the_reference(data: st.DataObject, config: NgramConfig) -> None:
     encoder = data.draw(configs())
     row = padded(data.draw(code_points(encoder.max_chars)), encoder.max_chars)

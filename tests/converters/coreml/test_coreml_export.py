@@ -4,14 +4,12 @@ import importlib.util
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from coreml_cases import import_coremltools, needs_coremltools, on_grid
 from exported import texts_csv
-from few_edges import use_few_edges
 from patience import PATIENCE
 
 from retvec_lite.__main__ import main
@@ -24,12 +22,9 @@ RECIPES = ("float32", "int8", "int4")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _imported() -> Iterator[None]:
+def _imported() -> None:
     if importlib.util.find_spec("coremltools") is not None:
         import_coremltools()
-    with pytest.MonkeyPatch.context() as patch:
-        use_few_edges(patch.setattr)
-        yield
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from few_edges import use_every_edge, use_few_edges
+from few_edges import use_every_edge
 from packages import MODEL, ORDERS, WEIGHTS, blobs, packages
 
 from retvec_lite.__main__ import main
@@ -33,11 +33,6 @@ FOLDERS = ("pool", "vector", pytest.param("blocks", marks=pytest.mark.exhaustive
 def _no_tflite_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     """Packages need none, and must not ask for one."""
     monkeypatch.setattr(tflite_examine, "installed_runtimes", dict)
-
-
-@pytest.fixture(autouse=True)
-def _few_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_few_edges(monkeypatch.setattr)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from engine_cases import CASES
+from few_edges import use_every_edge
 from hostile_files import mended
 from modeling_cases import random_classifier
 
@@ -38,7 +39,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory, engine_library: Path) -> Path
     return folder / "dist"
 
 
-def test_what_is_exported_passes_verify(dist: Path) -> None:
+def test_what_is_exported_passes_verify(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_every_edge(monkeypatch.setattr)
     found = rl.verify(dist, data=dist.parent / "texts.csv")
     assert found.ok, str(found)
     assert [(row.recipe, row.runtime) for row in found.rows] == [("int8", "retvec-lite")]

@@ -23,11 +23,7 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("data", "dtype", "expected"),
-    [
-        (b"\x00\x3c\x00\xc0", "fp16", [1.0, -2.0]),
-        (b"\x00\x00\x80\x3f", "fp32", [1.0]),
-        (b"\x01\xff", "int8", [1, -1]),
-    ],
+    [(b"\x00\x3c\x00\xc0", "fp16", [1.0, -2.0]), (b"\x00\x00\x80\x3f", "fp32", [1.0]), (b"\x01\xff", "int8", [1, -1])],
 )
 def test_values_are_little_endian(data: bytes, dtype: str, expected: list[float]) -> None:
     assert values_in(data, dtype, (len(expected),)).tolist() == expected

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from command_line import Main
 from engine_cases import CASES
+from few_edges import use_every_edge
 from light import run_python
 
 import retvec_lite as rl
@@ -51,7 +52,8 @@ def test_every_head_computes_what_it_says(name: str, tmp_path: Path) -> None:
     assert sum(artifact.contents.sizes.values()) == size == artifact.result.bytes
 
 
-def test_what_is_exported_passes_verify(dist: Path) -> None:
+def test_what_is_exported_passes_verify(dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_every_edge(monkeypatch.setattr)
     found = verify(dist, data=dist.parent / "texts.csv")
     assert found.ok, str(found)
     assert [(row.recipe, row.runtime) for row in found.rows] == [("float32", "onnxruntime"), ("int8", "onnxruntime")]

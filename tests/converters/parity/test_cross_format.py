@@ -1,17 +1,14 @@
 """One export, two formats: the same words and bits for any text, and the same label."""
 
-import atexit
-import functools
 import importlib.util
 import random
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from packages import both_formats, run_command
+from scripts import once
 
 from retvec_lite import contract
 from retvec_lite.contract import INVISIBLE, SEPARATORS, UNSPACED, EncoderConfig
@@ -139,17 +136,17 @@ def answers_by_format(dist: Path, recipe: str, texts: Sequence[str]) -> tuple[np
     return flat["probabilities"], evaluate(program, rows, artifact.labels)["probabilities"]
 
 
-@functools.cache
 def trained() -> Path:
     """A classifier of the starter data, exported in both formats."""
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("tensorflow is not installed: nothing can be trained")
-    folder = Path(tempfile.mkdtemp(prefix="retvec-lite-trained-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    run_command("train", "starter", "--head", "pool", "--epochs", "3", "--out", str(folder / "pool"))
-    formats = ("--format", "all", "--recipe", "float32", "int8")
-    run_command("export", str(folder / "pool"), "--out", str(folder / "dist"), *formats)
-    return folder / "dist"
+
+    def make(folder: Path) -> None:
+        run_command("train", "starter", "--head", "pool", "--epochs", "3", "--out", str(folder / "pool"))
+        formats = ("--format", "all", "--recipe", "float32", "int8")
+        run_command("export", str(folder / "pool"), "--out", str(folder / "dist"), *formats)
+
+    return once("trained", make) / "dist"
 
 
 @pytest.mark.exhaustive

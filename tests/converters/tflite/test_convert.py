@@ -276,8 +276,4 @@ def test_bounds_do_not_drift() -> None:
         recipe.name: (recipe.formats["tflite"].parity_tolerance, recipe.embedding_cosine, recipe.label_agreement)
         for recipe in RECIPES.values()
     }
-    assert bounds == {
-        "float32": (1e-5, None, None),
-        "int8": (2e-3, 0.999, 0.995),
-        "int4": (2e-2, 0.99, 0.985),
-    }
+    assert bounds == {"float32": (1e-5, None, None), "int8": (2e-3, 0.999, 0.995), "int4": (2e-2, 0.99, 0.985)}

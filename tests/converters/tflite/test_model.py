@@ -10,7 +10,7 @@ import flatbuffers
 import numpy as np
 import pytest
 import standin
-from exported import DATA, EXPORTED
+from exported import EXPORTED
 from scripts import RUNTIMES, Run
 
 from retvec_lite.converters import tflite as model_module
@@ -31,7 +31,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
 
-TINY = (DATA / "tiny_signatures.tflite").read_bytes()
+TINY = EXPORTED.with_name("tiny_signatures.tflite").read_bytes()
 
 
 @pytest.fixture(scope="module")

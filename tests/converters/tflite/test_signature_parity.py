@@ -98,14 +98,7 @@ def change(name: str, amount: float) -> Callable[[Outputs], None]:
 
 @pytest.mark.parametrize(
     ("name", "amount"),
-    [
-        ("words", 1),
-        ("bits", 1),
-        ("embedding", 0.01),
-        ("embeddings", 0.01),
-        ("text", 0.01),
-        ("text", np.nan),
-    ],
+    [("words", 1), ("bits", 1), ("embedding", 0.01), ("embeddings", 0.01), ("text", 0.01), ("text", np.nan)],
 )
 def test_a_wrong_answer_breaks_its_check_and_names_the_text(
     spec: TrainedModel, oracle: Oracle, texts: Sample, name: str, amount: float
