@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retvec_lite import contract
+from retvec_lite.condensing import MOST_GIVEN
 from retvec_lite.contract import EncoderConfig, Ints
 from retvec_lite.ngrams import NgramConfig, ngram_buckets
 from retvec_lite.training import reading
 from retvec_lite.training.examples import count_words
 from retvec_lite.training.linear_features import count_ngrams
 from retvec_lite.training.reading import Ragged, TextReader
-from retvec_lite.windows import read_text
+from retvec_lite.windows import Kept, read_text
 
 TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
 CONFIG = EncoderConfig(max_chars=40, max_words=9)
@@ -116,6 +117,7 @@ def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch)
     by_engine = TextReader(LONG + TEXTS, CONFIG)
     monkeypatch.setattr(reading, "is_built", lambda: False)
     monkeypatch.delattr(reading, "normal_forms")
+    monkeypatch.delattr(reading, "read_texts")
     told: list[str] = []
     without = TextReader(LONG + TEXTS, CONFIG, lambda what, done, total: told.append(what))
     assert told[0].startswith("Texts are read slowly. The engine") and "pip install" in told[0]
@@ -123,6 +125,11 @@ def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch)
     for one, other in ((by_engine.runs, without.runs), (by_engine.runs_of(TEXTS), without.runs_of(TEXTS))):
         np.testing.assert_array_equal(one.items, other.items)
         np.testing.assert_array_equal(one.counts, other.counts)
+
+
+def test_the_engine_reads_what_windows_read() -> None:
+    found = [*LONG, *TEXTS, "<b>f r e e</b> &amp;amp; m\u0430ney", Kept("a&amp;amp;b <i>"), "x" * (MOST_GIVEN + 9) + "end"]
+    assert reading.read_all(found, CONFIG) == [read_text(text, CONFIG) for text in found]
 
 
 @pytest.mark.parametrize(
