@@ -21,14 +21,13 @@ def import_tensorflow() -> None:
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     modules: dict[str, Any] = sys.modules
-    hidden = {"keras": None} if "keras" not in modules else {}
-    with silent_standard_error():
-        modules |= hidden
-        try:
+    hides = modules.setdefault("keras", None) is None
+    try:
+        with silent_standard_error():
             import tensorflow  # noqa: F401 - later imports find it loaded
-        finally:
-            for name in hidden:
-                del modules[name]
+    finally:
+        if hides:
+            del modules["keras"]
 
 
 def load_tensorflow(progress: Progress = silent) -> None:

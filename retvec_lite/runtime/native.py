@@ -16,9 +16,9 @@ from retvec_lite.condensing import MOST_GIVEN
 from retvec_lite.contract import EncoderConfig, Floats, Ints
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import DIMENSION
-from retvec_lite.runtime import NOT_BUILT, library_path
+from retvec_lite.runtime import NOT_BUILT, is_built, library_path
 from retvec_lite.runtime.artifact import Artifact
-from retvec_lite.windows import Kept, read_limit
+from retvec_lite.windows import Kept, read_limit, read_text
 
 NATIVE: Final = "retvec-lite"
 """What results call the engine; it belongs to this package."""
@@ -150,12 +150,14 @@ def _codes(texts: Texts) -> Iterator[tuple[bytes, int]]:
 
 
 def read_texts(texts: Iterable[str], config: EncoderConfig) -> list[str]:
-    """Return `windows.read_text` of each text, ten times as fast."""
+    """Return `read_text` of each text, by the engine where it is built: five times as fast."""
+    if not is_built():
+        return [read_text(text, config) for text in texts]
     rules, room = _Rules(config.letters_only, config.max_chars), np.empty(read_limit(config), np.uint32)
-    condense, rules_at, room_at = load_library(library_path()).rvl_condense_by, ctypes.addressof(rules), room.ctypes.data
+    condense, where = load_library(library_path()).rvl_condense_by, (ctypes.addressof(rules), room.ctypes.data)
 
     def read(text: str) -> str:
-        count = condense(rules_at, _encoded(text), len(text), room_at)
+        count = condense(where[0], _encoded(text), len(text), where[1])
         return room[:count].tobytes().decode(_UTF32)
 
     return [text if isinstance(text, Kept) else read(text[:MOST_GIVEN]) for text in texts]

@@ -57,36 +57,16 @@ def dense(values: Floats, weights: Weights, name: str) -> Floats:
     return found
 
 
-_AT_ONCE: Final = 2**15
-"""Numbers that stay in a core's cache, with all that is made of them."""
-_TAIL: Final = np.array([1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.31938153], np.float32)
-_TAIL /= np.float32(np.sqrt(2 * np.pi))
-_FAR: Final = 12.0
-"""A value with nothing beyond it."""
-
-
 def gelu(values: Floats) -> Floats:
-    """Apply exact GELU, see `reference_network.gelu`, to 1e-6: a fifth of the time of SciPy's erf.
-
-    The normal distribution's share beyond a value is by Abramowitz and Stegun 1964, 26.2.17.
-    """
-    found: Floats = np.empty(values.shape, np.float32)
-    given, flat = np.ascontiguousarray(values).reshape(-1), found.reshape(-1)
-    for start in range(0, len(flat), _AT_ONCE):
-        own, share = given[start : start + _AT_ONCE], flat[start : start + _AT_ONCE]
-        size = np.minimum(np.abs(own), np.float32(_FAR))
-        part = 1 / (1 + np.float32(0.2316419) * size)
-        np.multiply(part, _TAIL[0], out=share)
-        for factor in _TAIL[1:]:
-            share += factor
-            share *= part
-        size *= size
-        size *= np.float32(-0.5)
-        np.exp(size, out=size)
-        share *= size
-        np.copysign(np.float32(0.5) - share, own, out=share)
-        share += np.float32(0.5)
-        share *= own
+    """Apply exact GELU to 1e-6, see `reference_network.gelu`; Abramowitz and Stegun 1964, 26.2.17, takes a fifth of the time of SciPy's erf."""
+    tail = np.array([1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.31938153, 0], np.float32)
+    found: Floats = np.empty_like(values)
+    for start in range(0, len(values), 128):  # rows that stay in a core's cache
+        own = values[start : start + 128]
+        size = np.minimum(np.abs(own), np.float32(12))
+        density = np.exp(size * size * np.float32(-0.5)) * np.float32(1 / np.sqrt(2 * np.pi))
+        beyond = np.polyval(tail, 1 / (1 + np.float32(0.2316419) * size)) * density
+        found[start : start + 128] = own * (np.float32(0.5) + np.copysign(np.float32(0.5) - beyond, own))
     return found
 
 

@@ -12,12 +12,7 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.typos import Way
 from retvec_lite.training import reading
-from retvec_lite.training.examples import (
-    augmented_copies,
-    choose_sizes,
-    count_words,
-    make_examples,
-)
+from retvec_lite.training.examples import augmented_copies, choose_sizes, count_words, make_examples
 from retvec_lite.training.reading import TextReader
 from retvec_lite.windows import read_text
 
@@ -90,13 +85,13 @@ def test_copies_follow_the_seed() -> None:
 def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """The training texts are read twice: before the sizes are known, and in these."""
     passes: Counter[tuple[str, int]] = Counter()
-    plain = reading.read_all
+    plain = reading.read_texts
 
     def counting(texts: Sequence[str], config: EncoderConfig) -> list[str]:
         passes.update((text, config.max_chars) for text in texts)
         return plain(texts, config)
 
-    monkeypatch.setattr(reading, "read_all", counting)
+    monkeypatch.setattr(reading, "read_texts", counting)
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))

@@ -14,12 +14,7 @@ from retvec_lite.data.typos import Way
 from retvec_lite.model.heads import PoolHead
 from retvec_lite.ngrams import NgramConfig
 from retvec_lite.training.examples import make_examples
-from retvec_lite.training.label_scheme import (
-    ONE_LABEL,
-    SEVERAL_LABELS,
-    LabelScheme,
-    best_micro_f1,
-)
+from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme, best_micro_f1
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import fit_linear
 from retvec_lite.training.network_part import NetworkPart

@@ -14,6 +14,7 @@ from retvec_lite import contract
 from retvec_lite.condensing import MOST_GIVEN
 from retvec_lite.contract import EncoderConfig, Ints
 from retvec_lite.ngrams import NgramConfig, ngram_buckets
+from retvec_lite.runtime import native
 from retvec_lite.training import reading
 from retvec_lite.training.examples import count_words
 from retvec_lite.training.linear_features import count_ngrams
@@ -115,9 +116,9 @@ def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     by_engine = TextReader(LONG + TEXTS, CONFIG)
-    monkeypatch.setattr(reading, "is_built", lambda: False)
+    for module in (native, reading):
+        monkeypatch.setattr(module, "is_built", lambda: False)
     monkeypatch.delattr(reading, "normal_forms")
-    monkeypatch.delattr(reading, "read_texts")
     told: list[str] = []
     without = TextReader(LONG + TEXTS, CONFIG, lambda what, done, total: told.append(what))
     assert told[0].startswith("Texts are read slowly. The engine") and "pip install" in told[0]
@@ -128,8 +129,8 @@ def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_engine_reads_what_windows_read() -> None:
-    found = [*LONG, *TEXTS, "<b>f r e e</b> &amp;amp; m\u0430ney", Kept("a&amp;amp;b <i>"), "x" * (MOST_GIVEN + 9) + "end"]
-    assert reading.read_all(found, CONFIG) == [read_text(text, CONFIG) for text in found]
+    found = [*LONG, *TEXTS, "<b>f r e e</b> &amp;amp; m\u0430ney", Kept("a&amp;amp;b <i>"), " " * MOST_GIVEN + "end"]
+    assert native.read_texts(found, CONFIG) == [read_text(text, CONFIG) for text in found]
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import thresholds
 from retvec_lite.training.examples import HeldOutIds, Split, TrainingData, make_examples
 from retvec_lite.training.label_scheme import SEVERAL_LABELS
-from retvec_lite.training.thresholds import (
-    Judged,
-    choose_thresholds,
-    decide,
-    micro_f1,
-    plain_svm,
-    weakest_labels,
-)
+from retvec_lite.training.thresholds import Judged, choose_thresholds, decide, micro_f1, plain_svm, weakest_labels
 from retvec_lite.training.train import Trained, choose_folds
 
 LABELS = ("a", "none", "z")
