@@ -47,8 +47,11 @@ _SPARE: Final = 4 * _MOST_PEEKED + HELD
 
 ENTITIES: Final = {
     name: html5[f"{name};"]
-    for name in ["amp", "lt", "gt", "quot", "apos", "nbsp", "shy", "copy", "reg", "deg", "cent", "pound", "yen", "euro", "times", "middot", "bull", "hellip", "ndash", "mdash", "lsquo", "rsquo", "ldquo", "rdquo"]
-}
+    for name in (
+        "amp", "lt", "gt", "quot", "apos", "nbsp", "shy", "copy", "reg", "deg", "cent", "pound", "yen", "euro", "times", "middot",
+        "bull", "hellip", "ndash", "mdash", "lsquo", "rsquo", "ldquo", "rdquo",
+    )
+}  # fmt: skip
 """Common character references of HTML by name, and what they stand for."""
 
 INLINE: Final = frozenset(
