@@ -23,14 +23,7 @@ from coremltools.converters.mil.mil import Function, Program, mil_list, types
 
 from retvec_lite.converters import INPUT, LABEL, PROBABILITIES
 from retvec_lite.converters.coreml import IOS
-from retvec_lite.converters.coreml.encoder import (
-    Characters,
-    check_encoder,
-    cut_words,
-    sanitize,
-    word_bits,
-    word_mask,
-)
+from retvec_lite.converters.coreml.encoder import Characters, check_encoder, cut_words, sanitize, word_bits, word_mask
 from retvec_lite.converters.coreml.linear import find_letters, find_meaning, find_ngrams, meaning_logits, ngram_logits
 from retvec_lite.converters.coreml.network import CoreMLNetwork, probability_values
 from retvec_lite.converters.format import About

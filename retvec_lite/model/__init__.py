@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Final
+from typing import Any, Final
 
 from retvec_lite.terminal import Progress, silent
 
@@ -12,14 +12,22 @@ _LOADING: Final = "Loading TensorFlow, which takes some seconds."
 def import_tensorflow() -> None:
     """Import TensorFlow without its log lines, and start nothing: several machines must join before the first operation.
 
+    It imports Keras where it finds it, which we do not use and which takes as long as the rest: later, whoever asks for it gets it.
+
     Raises:
         ModuleNotFoundError: when TensorFlow is not installed.
     """
     from retvec_lite.runtime.interpreters import silent_standard_error
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with silent_standard_error():
-        import tensorflow  # noqa: F401 - later imports find it loaded
+    modules: dict[str, Any] = sys.modules
+    hides = modules.setdefault("keras", None) is None
+    try:
+        with silent_standard_error():
+            import tensorflow  # noqa: F401 - later imports find it loaded
+    finally:
+        if hides:
+            del modules["keras"]
 
 
 def load_tensorflow(progress: Progress = silent) -> None:

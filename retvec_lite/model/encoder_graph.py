@@ -22,13 +22,7 @@ from typing import Final
 import numpy as np
 import tensorflow as tf
 
-from retvec_lite.contract import (
-    BITS,
-    MAX_CODE_POINT,
-    PIECES,
-    EncoderConfig,
-    Piece,
-)
+from retvec_lite.contract import BITS, MAX_CODE_POINT, PIECES, EncoderConfig, Piece
 from retvec_lite.model.character_table import (
     CLASS,
     DIGIT,

@@ -17,7 +17,7 @@ FOUR_BITS: Final = 7
 EIGHT_BITS: Final = 127
 """The levels of symmetric grids: -7..7 and -127..127."""
 
-Tensor = Any  # of the active Keras backend
+Tensor = Any  # tf.Tensor
 
 _SMALLEST_SCALE: Final = 2.0**-20
 """Avoids division by zero for a channel of zeros."""
@@ -28,9 +28,9 @@ _CLIPPING: Final = np.linspace(1.0, 0.6, 41, dtype=np.float32)
 
 def channel_scale(kernel: Tensor, levels: int) -> Tensor:
     """Return the scale of the symmetric grid that ends at the largest weight of each channel."""
-    from keras import ops
+    import tensorflow as tf
 
-    return ops.maximum(ops.max(ops.abs(kernel), axis=0, keepdims=True) / levels, _SMALLEST_SCALE)
+    return tf.maximum(tf.reduce_max(tf.abs(kernel), axis=0, keepdims=True) / levels, _SMALLEST_SCALE)
 
 
 def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None) -> Tensor:
@@ -40,14 +40,14 @@ def fake_quantize(kernel: Tensor, levels: int = FOUR_BITS, scale: Tensor = None)
     weight of each channel. With a trained `scale`, it is LSQ (Esser et al. 2020, arXiv:1902.08153): weights beyond the
     limit get no gradient, and the scale gets the gradient of the rounding error.
     """
-    from keras import ops
+    import tensorflow as tf
 
     if scale is None:
         scale = channel_scale(kernel, levels)
-        nearest = ops.clip(ops.round(kernel / scale), -levels, levels) * scale
-        return kernel + ops.stop_gradient(nearest - kernel)
-    steps = ops.clip(kernel / scale, -levels, levels)
-    return (steps + ops.stop_gradient(ops.round(steps) - steps)) * scale
+        nearest = tf.clip_by_value(tf.round(kernel / scale), -levels, levels) * scale
+        return kernel + tf.stop_gradient(nearest - kernel)
+    steps = tf.clip_by_value(kernel / scale, -levels, levels)
+    return (steps + tf.stop_gradient(tf.round(steps) - steps)) * scale
 
 
 def snap(kernel: Floats, levels: int = FOUR_BITS, scale: Floats | None = None) -> Floats:

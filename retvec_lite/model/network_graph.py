@@ -10,14 +10,7 @@ import tensorflow as tf
 
 from retvec_lite.meaning import PROJECTION, SPELLING_WEIGHT
 from retvec_lite.model.encoder_graph import cut_words, sanitize, word_bits
-from retvec_lite.model.heads import (
-    VECTOR,
-    CnnHead,
-    HeadSpec,
-    LinearHead,
-    NgramHead,
-    PoolHead,
-)
+from retvec_lite.model.heads import VECTOR, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead
 from retvec_lite.model.linear_graph import find_letters, find_meaning, find_ngrams, ngram_logits
 from retvec_lite.model.weight_files import TrainedModel
 

@@ -11,14 +11,7 @@ import numpy.typing as npt
 from retvec_lite.contract import EncoderConfig, Floats, Ints, bits, codepoint_rows, words
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import MeaningConfig, meaning_logits
-from retvec_lite.model.heads import (
-    VECTOR,
-    CnnHead,
-    HeadSpec,
-    LinearHead,
-    NgramHead,
-    PoolHead,
-)
+from retvec_lite.model.heads import VECTOR, CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead
 from retvec_lite.ngrams import NgramConfig, ngram_logits
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import Way, mistype, mistype_many
 from retvec_lite.decision import known_characters
+from retvec_lite.runtime.native import read_texts
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import NOTHING, Described, Origin, labels_of
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
 from retvec_lite.training.languages import Translation
 from retvec_lite.training.reading import LONGEST_COUNTED, TextReader
 from retvec_lite.training.request import are_few
-from retvec_lite.windows import read_text
 
 Rows = npt.NDArray[np.int64]
 
@@ -166,7 +166,7 @@ class TrainingData:
     @property
     def share_in_windows(self) -> float:
         """Share of the training texts that are read in several windows."""
-        return float(np.mean([len(read_text(text, self.config)) > self.config.max_chars for text in self.clean]))
+        return float(np.mean([len(text) > self.config.max_chars for text in read_texts(self.clean, self.config)]))
 
     @property
     def is_translated(self) -> bool:
@@ -320,7 +320,7 @@ def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.in
 def read_lengths(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:
     """Return how many code points are read of each text, 4,096 at most, int64 `[texts]`; the sizes in `rules` do not matter."""
     longest = dataclasses.replace(rules, max_chars=LONGEST_COUNTED)
-    return np.array([min(len(read_text(text, longest)), LONGEST_COUNTED) for text in texts], np.int64)
+    return np.array([min(len(text), LONGEST_COUNTED) for text in read_texts(texts, longest)], np.int64)
 
 
 def choose_sizes(texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig) -> EncoderConfig:

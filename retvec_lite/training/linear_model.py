@@ -313,6 +313,7 @@ def squeeze(weights: Mapping[str, Floats], frequency: Floats, codebooks: int, *,
 def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the cluster of each row, and the clusters' means, float32 `[256, columns]` (k-means, in small batches)."""
     from sklearn.cluster import MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
 
     # In float64 throughout: sums of millions of texts are not exact in float32, and the shares would not add up to 1.
     shares: npt.NDArray[Any] = frequency.astype(np.float64)
@@ -329,7 +330,9 @@ def _nearest_rows(values: Floats, frequency: Floats, seed: int) -> tuple[npt.NDA
         random_state=seed,
     )
     distinct, places = distinct_rows(values)
-    found = solver.fit(values[seen], sample_weight=shares[seen]).predict(distinct)[places]
+    # The other cores are busy with the network: threads on them would mostly wait for each other.
+    with threadpool_limits(1, "openmp"):
+        found = solver.fit(values[seen], sample_weight=shares[seen]).predict(distinct)[places]
     totals = np.bincount(found, shares, CODES)
     sums = np.stack([np.bincount(found, shares * column, CODES) for column in values.T], axis=1)
     means = np.where(totals[:, None] > 0, sums / np.maximum(totals, 1e-30)[:, None], solver.cluster_centers_)

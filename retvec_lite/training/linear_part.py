@@ -16,13 +16,7 @@ from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import Origin, telling_names
 from retvec_lite.training.examples import Rows
-from retvec_lite.training.linear_features import (
-    Features,
-    count_distinct,
-    count_hashes,
-    fold_counts,
-    usual_kind,
-)
+from retvec_lite.training.linear_features import Features, count_distinct, count_hashes, fold_counts, usual_kind
 from retvec_lite.training.linear_model import (
     FIRM,
     MEANS,

@@ -154,18 +154,18 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
     beside = Beside(progress, gives_way=len(data.clean) < MANY and plan.trains)
     vectors: Callable[[Ints], Floats] | None = sentences.vectors if sentences else None
-    if plan.trains:
-        load_tensorflow(progress)  # which takes seconds
-        from retvec_lite.training import network_part
-
-        parts[NETWORK] = network_part.NetworkPart(plan, beside.tell)
-    elif not sentences:
+    if not plan.trains and not sentences:
         vectors = functools.partial(mean_vectors, vectors=embed_words(data.words, plan.embedding, progress))
     if plan.buckets:
         parts[LINEAR] = linear = LinearPart(plan, vectors, beside.report)
 
     # What each part says of texts that it has not seen.
     with beside.run(lambda: linear.learn() if linear else {}) as fitted:
+        if plan.trains:
+            load_tensorflow(beside.tell)  # which takes seconds
+            from retvec_lite.training import network_part
+
+            parts = {NETWORK: network_part.NetworkPart(plan, beside.tell), **parts}
         logits = {name: part.learn() for name, part in parts.items() if part is not linear}
         logits |= {LINEAR: fitted()} if linear else {}
 

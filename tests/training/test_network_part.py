@@ -106,9 +106,10 @@ def test_training_stops_early_and_gives_the_epoch_back(
 
         def logits(self, ids: Any, classes: int, batch_size: int) -> npt.NDArray[np.float32]:
             share = scores[min(self.predictions // len(few_texts.held_out.ids), len(scores) - 1)]
-            self.predictions += 1
+            ways = len(ids) // len(truth)
+            self.predictions += ways
             guess = np.where(np.arange(4) < share * 4, truth, (truth + 1) % 4)
-            return np.eye(4, dtype=np.float32)[guess] * self.predictions
+            return np.eye(4, dtype=np.float32)[np.tile(guess, ways)] * self.predictions
 
         def weights(self) -> dict[str, npt.NDArray[np.float32]]:
             return {"head/epoch": np.array([self.predictions / len(few_texts.held_out.ids)], np.float32)}

@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite import contract
+from retvec_lite.condensing import MOST_GIVEN
 from retvec_lite.contract import EncoderConfig, Ints
 from retvec_lite.ngrams import NgramConfig, ngram_buckets
+from retvec_lite.runtime import native
 from retvec_lite.training import reading
 from retvec_lite.training.examples import count_words
 from retvec_lite.training.linear_features import count_ngrams
 from retvec_lite.training.reading import Ragged, TextReader
-from retvec_lite.windows import read_text
+from retvec_lite.windows import Kept, read_text
 
 TEXTS = ["", "  ", "hello hello world", "world", "漢字かな ไทยภาษา x", "wor\u200bld", "supercalifragilisticexpialidocious", "🙂 \ud800", "a b c d e f g h i j k l"]  # fmt: skip
 CONFIG = EncoderConfig(max_chars=40, max_words=9)
@@ -102,7 +104,8 @@ def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     by_engine = TextReader(LONG + TEXTS, CONFIG)
-    monkeypatch.setattr(reading, "is_built", lambda: False)
+    for module in (native, reading):
+        monkeypatch.setattr(module, "is_built", lambda: False)
     monkeypatch.delattr(reading, "normal_forms")
     told: list[str] = []
     without = TextReader(LONG + TEXTS, CONFIG, lambda what, done, total: told.append(what))
@@ -111,6 +114,11 @@ def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch)
     for one, other in ((by_engine.runs, without.runs), (by_engine.runs_of(TEXTS), without.runs_of(TEXTS))):
         np.testing.assert_array_equal(one.items, other.items)
         np.testing.assert_array_equal(one.counts, other.counts)
+
+
+def test_the_engine_reads_what_windows_read() -> None:
+    found = [*LONG, *TEXTS, "<b>f r e e</b> &amp;amp; m\u0430ney", Kept("a&amp;amp;b <i>"), " " * MOST_GIVEN + "end"]
+    assert native.read_texts(found, CONFIG) == [read_text(text, CONFIG) for text in found]
 
 
 @pytest.mark.parametrize(
