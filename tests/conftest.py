@@ -1,6 +1,7 @@
 """What all tests share: this folder's helper modules can be imported from its sub-folders, and results do not hang on load."""
 
 import gc
+import importlib.util
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from tiny_artifact import tiny_artifact
 
 from retvec_lite import __main__ as cli
 from retvec_lite.runtime import worker
+from retvec_lite.runtime.interpreters import RUNTIMES
 
 # Before the first test imports TensorFlow: one thread (tests are small, and their sums must not depend on the machine).
 for name, value in (("TF_NUM_INTRAOP_THREADS", "1"), ("TF_NUM_INTEROP_THREADS", "1"), ("TF_CPP_MIN_LOG_LEVEL", "2")):
@@ -68,6 +70,14 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("model") / "tiny.tflite"
     path.write_bytes(tiny_artifact())
     return str(path)
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request: pytest.FixtureRequest) -> str:
+    """Each runtime's distribution name."""
+    if importlib.util.find_spec(RUNTIMES[request.param]) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")

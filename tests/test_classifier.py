@@ -22,15 +22,8 @@ from retvec_lite.windows import combine, cut_windows, read_text
 
 
 @pytest.fixture(scope="module")
-def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "tiny.tflite"
-    path.write_bytes(tiny_artifact())
-    return path
-
-
-@pytest.fixture(scope="module")
-def classifier(model_path: Path) -> rl.Classifier:
-    return rl.load(model_path)
+def classifier(tiny_model: str) -> rl.Classifier:
+    return rl.load(tiny_model)
 
 
 def test_what_a_model_says_about_itself(classifier: rl.Classifier) -> None:
@@ -157,7 +150,7 @@ def test_an_item_that_is_no_string_is_named_by_its_place(classifier: rl.Classifi
     assert_refused(classifier, texts, sentence)
 
 
-def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: Path) -> None:
+def test_any_number_of_texts_is_answered_in_order_and_as_they_come(tiny_model: str) -> None:
     taken = 0
 
     def texts() -> Iterator[str]:
@@ -166,7 +159,7 @@ def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: P
             taken += 1
             yield "1" * (number % 4) + "A" * (number % 3)
 
-    answers = rl.load(model_path, workers=2).predict_many(texts(), top=1)
+    answers = rl.load(tiny_model, workers=2).predict_many(texts(), top=1)
     for number, found in zip(range(1500), answers, strict=False):
         digits, capitals = number % 4, number % 3
         assert found[0].label == (
@@ -178,8 +171,8 @@ def test_any_number_of_texts_is_answered_in_order_and_as_they_come(model_path: P
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_wrong_text_among_many_is_told_by_its_place(model_path: Path, workers: int) -> None:
-    classifier = rl.load(model_path, workers=workers)
+def test_a_wrong_text_among_many_is_told_by_its_place(tiny_model: str, workers: int) -> None:
+    classifier = rl.load(tiny_model, workers=workers)
     texts: list[Any] = ["a"] * 500
     texts[321] = 7
     with pytest.raises(RetvecLiteError, match="Texts must be strings, but the one at index 321 is of type int"):
@@ -189,49 +182,47 @@ def test_a_wrong_text_among_many_is_told_by_its_place(model_path: Path, workers:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before(
-    model_path: Path, workers: int
-) -> None:
+def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before(tiny_model: str, workers: int) -> None:
     def texts() -> Iterator[str]:
         yield from ["a"] * 200
         raise OSError("the disk is gone")
 
-    answers = rl.load(model_path, workers=workers).predict_many(texts())
+    answers = rl.load(tiny_model, workers=workers).predict_many(texts())
     assert sum(1 for _ in zip(range(200), answers, strict=False)) == 200
     with pytest.raises(OSError, match="the disk is gone"):
         next(answers)
 
 
 @pytest.mark.parametrize("place", [0, 1, 63, 64, 65, 300])
-def test_a_wrong_text_comes_after_the_answers_to_those_before(model_path: Path, place: int) -> None:
+def test_a_wrong_text_comes_after_the_answers_to_those_before(tiny_model: str, place: int) -> None:
     texts: list[Any] = ["1"] * 400
     texts[place] = None
-    answers = rl.load(model_path, workers=2).predict_many(texts, top=1)
+    answers = rl.load(tiny_model, workers=2).predict_many(texts, top=1)
     assert [next(answers)[0].label for _ in range(place)] == ["digits"] * place
     with pytest.raises(RetvecLiteError, match=f"the one at index {place} is of type NoneType"):
         next(answers)
 
 
-def test_bad_arguments_are_refused(classifier: rl.Classifier, model_path: Path) -> None:
+def test_bad_arguments_are_refused(classifier: rl.Classifier, tiny_model: str) -> None:
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict("a", top=0)
     for threads in (0, True, 1.5):
         with pytest.raises(RetvecLiteError, match="num_threads"):
-            rl.load(model_path, num_threads=threads)  # type: ignore[arg-type]
+            rl.load(tiny_model, num_threads=threads)  # type: ignore[arg-type]
         with pytest.raises(RetvecLiteError, match="workers"):
-            rl.load(model_path, workers=threads)  # type: ignore[arg-type]
-    counts = rl.load(model_path, num_threads=np.int64(1), workers=np.int32(2))  # type: ignore[arg-type]
+            rl.load(tiny_model, workers=threads)  # type: ignore[arg-type]
+    counts = rl.load(tiny_model, num_threads=np.int64(1), workers=np.int32(2))  # type: ignore[arg-type]
     assert counts.workers == 2 and counts.predict("12", top=1)[0].label == LABELS[0]
     with pytest.raises(RetvecLiteError, match="top"):
         classifier.predict_many(["a"], top=0)
     with pytest.raises(RetvecLiteError, match=r"not the string 'a text'\. Use predict for one text"):
         classifier.predict_many("a text")
     with pytest.raises(RetvecLiteError, match=r"Unknown runtime 'onnx'\. Choose ai-edge-litert or tflite-runtime"):
-        rl.load(model_path, runtime="onnx")
+        rl.load(tiny_model, runtime="onnx")
 
 
-def test_only_some_labels(classifier: rl.Classifier, model_path: Path) -> None:
-    limited = rl.load(model_path, languages=[LABELS[2], LABELS[0], LABELS[0]])
+def test_only_some_labels(classifier: rl.Classifier, tiny_model: str) -> None:
+    limited = rl.load(tiny_model, languages=[LABELS[2], LABELS[0], LABELS[0]])
     assert limited.labels == (LABELS[0], LABELS[2])
     texts = ["12 AB", "AB CD", ""]
     whole = classifier.probabilities(texts)[:, [0, 2]]
@@ -240,7 +231,7 @@ def test_only_some_labels(classifier: rl.Classifier, model_path: Path) -> None:
         np.testing.assert_allclose(one.probabilities(texts), expected, rtol=1e-6)
     assert {label for row in limited.predict(texts) for label, _ in row} == {LABELS[0], LABELS[2]}
     with pytest.raises(RetvecLiteError, match=r"^There is no label 'digit', but there are digits\.$"):
-        rl.load(model_path, languages=["CAPITALS", "digit"])
+        rl.load(tiny_model, languages=["CAPITALS", "digit"])
 
 
 @pytest.mark.parametrize("chosen", [["CAPITALS"], [LABELS[2], "digits"]])
@@ -261,8 +252,8 @@ def test_only_some_labels_of_a_long_text(tmp_path: Path, chosen: list[str]) -> N
 
 
 @pytest.mark.parametrize("given", [np.array(["CAPITALS"]), iter(["CAPITALS"]), {"CAPITALS"}, pd.Series(["CAPITALS"])])
-def test_labels_in_anything_that_holds_some(model_path: Path, given: Any) -> None:
-    limited = rl.load(model_path, languages=given)
+def test_labels_in_anything_that_holds_some(tiny_model: str, given: Any) -> None:
+    limited = rl.load(tiny_model, languages=given)
     assert limited.labels == pickle.loads(pickle.dumps(limited)).labels == ("CAPITALS",)
 
 

@@ -1,12 +1,12 @@
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import RUNTIMES, Outputs, Run, once, run_script
+from scripts import Outputs, Run, once, run_script
 
 from retvec_lite import runtime as library
+from retvec_lite.runtime.interpreters import RUNTIMES
 from tools.build_engine import build, compiler
 
 
@@ -16,14 +16,6 @@ def built() -> Path:
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing can be converted")
     names = ["pool", "vector", "blocks", "cnn", "raw", "conv", "raw-export", "refusals"]
     return once("built", lambda folder: run_script("build_standins.py", str(folder), *names))
-
-
-@pytest.fixture(params=RUNTIMES)
-def runtime(request: pytest.FixtureRequest) -> str:
-    """Each runtime's distribution name."""
-    if importlib.util.find_spec(RUNTIMES[request.param]) is None:
-        pytest.skip(f"{request.param} is not installed")
-    return str(request.param)
 
 
 @pytest.fixture

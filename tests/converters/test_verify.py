@@ -65,6 +65,7 @@ def test_an_untouched_export_passes_on_every_runtime(dist: Path, monkeypatch: py
     assert found.problems == ()
     (artifact,) = found.artifacts
     assert {run.runtime for run in artifact.runtimes} == set(installed_runtimes())
+    assert all(check.texts > 1000 for run in artifact.runtimes for check in run.checks if check.name == "words")
     assert found.accuracy is not None
     assert found.worst == ()
     rows = [(row.recipe, row.signature, row.verdict) for row in found.rows]

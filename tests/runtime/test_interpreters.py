@@ -92,13 +92,6 @@ def test_installed_runtimes_are_listed_with_versions() -> None:
 # --- the worker process --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=RUNTIMES)
-def runtime(request: pytest.FixtureRequest) -> str:
-    if importlib.util.find_spec(RUNTIMES[request.param]) is None:
-        pytest.skip(f"{request.param} is not installed")
-    return str(request.param)
-
-
 def test_a_runtime_runs_in_its_own_process(runtime: str) -> None:
     was_loaded = RUNTIMES[runtime] in sys.modules
     rows = np.zeros((3, 32), np.int32)

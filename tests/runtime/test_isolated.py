@@ -2,7 +2,6 @@
 
 import gc
 import hashlib
-import importlib.util
 import os
 import signal
 import struct
@@ -20,19 +19,11 @@ from tiny_artifact import MODEL, tiny_artifact, tiny_signatures_artifact
 import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.runtime import worker
-from retvec_lite.runtime.interpreters import RUNTIMES
 from retvec_lite.runtime.worker import IsolatedEngine
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
 
 TEXTS = ["12 A", "", "AB", "\ud800\0 1", "x" * 500] * 30
-
-
-@pytest.fixture(params=RUNTIMES)
-def runtime(request: pytest.FixtureRequest) -> str:
-    if importlib.util.find_spec(RUNTIMES[request.param]) is None:
-        pytest.skip(f"{request.param} is not installed")
-    return str(request.param)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from retvec_lite.converters import format
 
 EXPORTED = Path(__file__).parents[1] / "data" / "exported"
 """`<head>/classifier-<recipe>.tflite` and `<head>/reference.safetensors`; the folder `pool` is a whole export."""
-
 TEXTS = (
     ("where is my parcle?", "one"),
     ("cancel it 😀", "two"),
@@ -22,13 +21,10 @@ TEXTS = (
 EVERY_RECIPE = "float32,int8,int4"
 ORDERS = {"pool": EVERY_RECIPE, "cnn": "int4", "raw": "int8"}
 """Head -> recipes that are kept."""
-
 EMBED = ("pool", "raw")
 """Heads whose files have the signature `embed`."""
 WIDTH = 32
 """Of the embeddings, so that the files are small."""
-
-
 KEPT_VERSION = "0"
 """What the kept files call the version of this project, so that a new release does not change them."""
 

@@ -15,7 +15,6 @@ import numpy as np
 from patience import PATIENCE
 
 HERE = Path(__file__).parent
-RUNTIMES = {"tflite-runtime": "tflite_runtime", "ai-edge-litert": "ai_edge_litert"}
 Outputs = dict[str, np.ndarray]
 Run = Callable[[str, dict[str, tuple[bytes, np.ndarray]]], dict[str, Outputs | str]]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import standin
 from exported import EXPORTED
-from scripts import RUNTIMES, Run
+from scripts import Run
 
 from retvec_lite.converters import tflite as model_module
 from retvec_lite.converters.tflite import find_signature, pack, promote_outputs, read_model, schema
@@ -30,6 +30,7 @@ from retvec_lite.converters.tflite.quantize import quantize
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.weight_files import load_trained_model
 from retvec_lite.runtime.artifact import read_artifact
+from retvec_lite.runtime.interpreters import RUNTIMES
 
 TINY = EXPORTED.with_name("tiny_signatures.tflite").read_bytes()
 
