@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite.contract import SEPARATORS, UNSPACED
-from retvec_lite.letters import (
-    compatibility_forms,
-    lookalikes,
-)
+from retvec_lite.letters import compatibility_forms, lookalikes
 from retvec_lite.normal_form import (
     ALPHABETS,
     IGNORED,

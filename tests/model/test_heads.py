@@ -8,13 +8,7 @@ import pytest
 
 from retvec_lite.contract import BITS, EncoderConfig
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.model.heads import (
-    HEADS,
-    CnnHead,
-    HeadSpec,
-    PoolHead,
-    head_from_dict,
-)
+from retvec_lite.model.heads import HEADS, CnnHead, HeadSpec, PoolHead, head_from_dict
 
 ALL = [PoolHead(), PoolHead(blocks=1, vector=64), CnnHead()]
 SMALL = [PoolHead(hidden=6), PoolHead(hidden=6, blocks=2, vector=5), CnnHead(hidden=8, filters=5, blocks=3)]  # fmt: skip

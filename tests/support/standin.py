@@ -5,14 +5,7 @@ import dataclasses
 import numpy as np
 
 from retvec_lite.contract import EncoderConfig, bits, codepoints, words
-from retvec_lite.model.heads import (
-    CnnHead,
-    HeadSpec,
-    LinearHead,
-    NgramHead,
-    PoolHead,
-    ngram_shapes,
-)
+from retvec_lite.model.heads import CnnHead, HeadSpec, LinearHead, NgramHead, PoolHead, ngram_shapes
 from retvec_lite.model.reference_network import embed, probabilities
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.ngrams import NgramConfig, ngram_logits
