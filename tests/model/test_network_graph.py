@@ -8,6 +8,7 @@ import tensorflow as tf
 from contract_cases import random_code_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from light import loaded_after, run_python
 from modeling_cases import DEFAULT_HEADS, SMALL_HEADS, random_classifier, random_head
 
 from retvec_lite import contract
@@ -259,3 +260,11 @@ def test_embeddings_of_texts_and_words(head: HeadSpec, kind: str) -> None:
 def test_raw_passes_the_bits_on() -> None:
     bits = tf.ones((2, 3, 21))
     assert embed_bits(bits, {}) is bits
+
+
+def test_tensorflow_is_loaded_without_keras_which_others_may_import() -> None:
+    """It takes as long as the rest."""
+    load = "from retvec_lite.model import load_tensorflow; load_tensorflow()"
+    assert "keras" not in loaded_after(load)
+    done = run_python(f"{load}; import keras, tensorflow; assert tensorflow.keras.layers.Dense is keras.layers.Dense")
+    assert done.returncode == 0, done.stderr

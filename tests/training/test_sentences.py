@@ -44,6 +44,11 @@ def test_word_vectors_are_the_reference_s(monkeypatch: pytest.MonkeyPatch, tiny_
     np.testing.assert_array_equal(embed_words(words, {}), contract.bits(words))
 
 
+def test_gelu_is_that_of_the_reference_at_any_size() -> None:
+    values = np.concatenate([np.linspace(-9, 9, 3600), [0, 1e-30, 1e30, -1e30]]).astype(np.float32).reshape(901, 4)
+    np.testing.assert_allclose(sentences.gelu(values), reference_network.gelu(values), rtol=1e-6, atol=1e-6)
+
+
 TRAININGS = """
 import gc, sys
 import retvec_lite as rl
