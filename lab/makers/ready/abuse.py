@@ -150,7 +150,7 @@ _CONVABUSE: Final = github(
 )
 
 TOXICITY: Final = (
-    Source("statements", "../../makers/ready/statements/groups.txt", "Apache-2.0", (), _statements),
+    Source("statements", "../../lab/makers/ready/statements/groups.txt", "Apache-2.0", (), _statements),
     Source("huffpost", HEADLINES_PAGE, "CC BY 4.0", HEADLINES, _news),
     Source(
         "davidson",

@@ -72,7 +72,7 @@ _DRAWN: Final = {"spam": 8_000, "ham": 8_000}
 _SEED: Final = 5
 
 SPAM: Final = (
-    Source("statements", "../../makers/ready/statements/messages.txt", "Apache-2.0", (), _statements),
+    Source("statements", "../../lab/makers/ready/statements/messages.txt", "Apache-2.0", (), _statements),
     Source(
         "youtube_spam",
         "https://archive.ics.uci.edu/dataset/380/youtube+spam+collection",
