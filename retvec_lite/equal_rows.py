@@ -13,15 +13,7 @@ Places = npt.NDArray[np.intp]
 
 
 def distinct_rows(rows: Floats) -> tuple[Floats, Places]:
-    """Return the different rows, `[distinct, width]`, in the order in which they first stand, and which of them each row is, `[rows]`.
-
-    Example:
-        >>> import numpy as np
-        >>> from retvec_lite.equal_rows import distinct_rows
-        >>> rows, places = distinct_rows(np.array([[2, 0], [1, 0], [2, 0]], np.float32))
-        >>> rows.tolist(), places.tolist()
-        ([[2.0, 0.0], [1.0, 0.0]], [0, 1, 0])
-    """
+    """Return the different rows, `[distinct, width]`, in the order in which they first stand, and which of them each row is, `[rows]`."""
     plain = np.ascontiguousarray(rows) + np.float32(0)  # -0 becomes 0
     whole = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1])))
     _, first, numbers = np.unique(whole, return_index=True, return_inverse=True)

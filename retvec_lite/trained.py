@@ -56,6 +56,11 @@ class TrainedClassifier(Classifier):
         validation: what it scored on validation texts at each share of mistyped words, right after its training; otherwise empty.
         held_out: what it answered to texts that the answering fit had not seen, right after its training; otherwise None.
         lesson: what `learn` taught it, right after that; otherwise None.
+
+    Example:
+        >>> import retvec_lite as rl
+        >>> isinstance(rl.load("classifier"), rl.TrainedClassifier)
+        True
     """
 
     def __init__(
