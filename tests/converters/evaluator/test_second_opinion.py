@@ -10,7 +10,7 @@ from packages import packages, run_script
 from retvec_lite.converters.coreml.format import evaluate
 from retvec_lite.converters.evaluator import Program
 
-PACKAGES = ("pool/classifier-float32", "pool/classifier-int8", "pool/classifier-int4", "cnn/classifier-int8")
+PACKAGES = ("pool/classifier-float32", "pool/classifier-int8", "pool/classifier-int4", "cnn/classifier-int4")
 
 
 @pytest.mark.exhaustive
