@@ -16,7 +16,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.disguises import add_ending, disguise, surrounded
 from retvec_lite.data.typos import Way, mistype, mistype_many
 from retvec_lite.decision import known_characters
-from retvec_lite.runtime.native import read_texts
+from retvec_lite.runtime.native import condense_texts
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import NOTHING, Described, Origin, labels_of
 from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelScheme
@@ -166,7 +166,7 @@ class TrainingData:
     @property
     def share_in_windows(self) -> float:
         """Share of the training texts that are read in several windows."""
-        return float(np.mean([len(text) > self.config.max_chars for text in read_texts(self.clean, self.config)]))
+        return float(np.mean([len(text) > self.config.max_chars for text in condense_texts(self.clean, self.config)]))
 
     @property
     def is_translated(self) -> bool:
@@ -241,29 +241,29 @@ def make_examples(
     always = np.arange(len(training), len(clean))
     origins = [*[Origin.GIVEN] * len(training), *described.origins, *[Origin.UNLABELLED] * len(unlabelled)]
     return TrainingData(
-        reader,
-        scheme,
-        labels,
-        np.unique(training.strata, return_inverse=True)[1],
-        Examples(ids[1:split], targets, len(labels), _weights(training, training, len(always))),
-        np.array(origins, np.uint8),
-        HeldOutIds(
+        reader=reader,
+        scheme=scheme,
+        labels=labels,
+        strata=np.unique(training.strata, return_inverse=True)[1],
+        examples=Examples(ids[1:split], targets, len(labels), _weights(training, training, len(always))),
+        origins=np.array(origins, np.uint8),
+        held_out=HeldOutIds(
             dict(zip(held_out, ids[split:-1], strict=True)),
             truth,
             _weights(validation, training),
             count_independent(validation.groups),
         ),
-        float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
-        ids[0],
-        clean,
-        mistyped,
-        background,
-        ids[-1],
-        held_out,
-        [(np.concatenate([rows, always]), others) for rows, others in folds]
+        share_cut=float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
+        clean_ids=ids[0],
+        clean=clean,
+        mistyped=mistyped,
+        background=background,
+        background_ids=ids[-1],
+        held_out_texts=held_out,
+        splits=[(np.concatenate([rows, always]), others) for rows, others in folds]
         or [(np.arange(len(clean)), np.arange(len(validation)))],
-        refit,
-        None if none_label is None else labels.index(none_label),
+        refit=refit,
+        none=None if none_label is None else labels.index(none_label),
     )
 
 
@@ -320,7 +320,7 @@ def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.in
 def read_lengths(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:
     """Return how many code points are read of each text, 4,096 at most, int64 `[texts]`; the sizes in `rules` do not matter."""
     longest = dataclasses.replace(rules, max_chars=LONGEST_COUNTED)
-    return np.array([min(len(text), LONGEST_COUNTED) for text in read_texts(texts, longest)], np.int64)
+    return np.array([min(len(text), LONGEST_COUNTED) for text in condense_texts(texts, longest)], np.int64)
 
 
 def choose_sizes(texts: Sequence[str], counts: npt.NDArray[np.int64], rules: EncoderConfig) -> EncoderConfig:

@@ -104,7 +104,7 @@ def fit_linear(
     *,
     seed: int,
     vectors: Vectors = MEANS,
-    weights: Floats | None = None,
+    class_weights: Floats | None = None,
     text_weights: Floats | None = None,
     pieces: Floats | None = None,
     penalty: float = PENALTY,
@@ -112,7 +112,7 @@ def fit_linear(
     """Solve the linear part. Labels without a text get low scores.
 
     What `pieces` say of each bucket, float32 `[buckets, 128]`, is read as well. It adds up as n-grams do, so the table takes it in.
-    `weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does. The `penalty` is
+    `class_weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does. The `penalty` is
     that of wrong answers, where a text has one label.
     """
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
@@ -129,7 +129,7 @@ def fit_linear(
     if features.meaning is not None:
         read.append(meaning_length * features.meaning)
     scaled = sparse.hstack(read, "csr") if len(read) > 1 else scaled
-    weights = np.ones(classes, np.float32) if weights is None else weights
+    weights = np.ones(classes, np.float32) if class_weights is None else class_weights
     if targets.ndim == 2:
         kernel, bias = _one_against_rest(scaled, targets, classes, seed, weights, shares)
     else:

@@ -144,17 +144,10 @@ class LinearPart:
         counts = count_hashes(data, texts, kind)
         books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
-        vectors, meaning, known = self._vectors, self._meaning, {}
-        # Cross-validated, the texts that are tested on are those that are learned from: read once.
-        for own, group in zip(ids, texts, strict=True):
-            if id(own) not in known:
-                known[id(own)] = (
-                    vectors(own) if vectors else None,
-                    meaning.vectors(data.reader, group) if meaning else None,
-                )
+        vectors, meaning = self._vectors, self._meaning
         found = [
-            Features(each, *known[id(own)])
-            for each, own in zip(counts if books else fold_counts(counts, buckets), ids, strict=True)
+            Features(each, vectors(own) if vectors else None, meaning.vectors(data.reader, group) if meaning else None)
+            for each, own, group in zip(counts if books else fold_counts(counts, buckets), ids, texts, strict=True)
         ]
         self.config = NgramConfig(
             buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True
@@ -237,7 +230,7 @@ class LinearPart:
             features,
             targets,
             len(data.labels),
-            weights=class_weights(settings.class_weights, counted, data.labels),
+            class_weights=class_weights(settings.class_weights, counted, data.labels),
             text_weights=self._text_weights(rows, held_out),
             seed=settings.seed,
             vectors=SENTENCES if self._sentences else MEANS,

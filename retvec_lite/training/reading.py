@@ -26,7 +26,7 @@ from retvec_lite.contract import (
     visible_characters,
 )
 from retvec_lite.runtime import NOT_BUILT, is_built
-from retvec_lite.runtime.native import normal_forms, read_texts
+from retvec_lite.runtime.native import condense_texts, normal_forms
 from retvec_lite.terminal import Progress, silent
 
 Places = npt.NDArray[np.int64]
@@ -226,7 +226,7 @@ class _Chunk:
 
 
 def _read_chunk(texts: Sequence[str], config: EncoderConfig) -> _Chunk:
-    whole = [text[: config.max_chars] for text in read_texts(texts, config)]
+    whole = [text[: config.max_chars] for text in condense_texts(texts, config)]
     characters = Ragged(*normal_forms(whole, config)) if is_built() else _reference(whole, config)
     runs, counts = characters.split(~np.isin(characters.items, [*SEPARATING], kind="table"))
     return _Chunk(*runs.distinct(), counts)

@@ -5,17 +5,19 @@ What becomes of a text on the way, and where:
     a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py and data/lines.py
     str, learned from or held out              divide, here; described.py adds what labels are called and mean
     copies: mistyped, disguised, translated    examples.py, with data/typos.py, data/disguises.py, languages.py; none below 1,000 texts
-    normal form, words as ids, n-grams         reading.py, by the C engine; linear_features.py
-    what its words mean together               meaning_part.py, meaning_table.py, as large as budget.py allows
+    normal form, words as ids                  reading.py, by the C engine
+    what a file has room for                   choose_parts_of_file, here, by budget.py, which counts n-grams a first time
+    n-grams, what its words mean together      linear_features.py; meaning_part.py, whose table meaning_table.py makes of the words of all texts
     word vectors, a sentence vector            network.py, sentences.py
     logits of each part                        linear_part.py (solved by linear_model.py), network_part.py
     logits of the classifier                   stacking.py
-    a label, several, or none                  thresholds.py
+    a label, several, or none                  thresholds.py, by the rules of data/rejection.py
+    weights, facts, report, the text itself    trained.py writes a new folder, and puts it in its place in the end
 
-Few texts are read by a linear part alone, and cross-validated: every text is predicted by a model that has not seen it, which
-says how sure answers are, and the model that is kept learns from all texts. With many texts, a tenth of them is enough to decide what
-network and linear part count; the linear part, which is quickly fitted again, then learns from that tenth as well. Of a long text, training reads the
-beginning; windows are for answers alone.
+Few texts are read by a linear part alone, with the usual penalty unless the firm one is clearly better. They are cross-validated: every text
+is predicted by a model that has not seen it, which says how sure answers are, and the model that is kept learns from all texts. With many
+texts, a tenth of them is enough to decide what network and linear part count; the linear part, which is quickly fitted again, then learns
+from that tenth as well. Of a long text, training reads the beginning; windows are for answers alone.
 """
 
 import contextlib

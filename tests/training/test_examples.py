@@ -85,13 +85,13 @@ def test_copies_follow_the_seed() -> None:
 def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """The training texts are read twice: before the sizes are known, and in these."""
     passes: Counter[tuple[str, int]] = Counter()
-    plain = reading.read_texts
+    plain = reading.condense_texts
 
     def counting(texts: Sequence[str], config: EncoderConfig) -> list[str]:
         passes.update((text, config.max_chars) for text in texts)
         return plain(texts, config)
 
-    monkeypatch.setattr(reading, "read_texts", counting)
+    monkeypatch.setattr(reading, "condense_texts", counting)
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))

@@ -118,7 +118,7 @@ def test_without_the_engine_the_reference_reads(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_engine_reads_what_windows_read() -> None:
     found = [*LONG, *TEXTS, "<b>f r e e</b> &amp;amp; m\u0430ney", Kept("a&amp;amp;b <i>"), " " * MOST_GIVEN + "end"]
-    assert native.read_texts(found, CONFIG) == [read_text(text, CONFIG) for text in found]
+    assert native.condense_texts(found, CONFIG) == [read_text(text, CONFIG) for text in found]
 
 
 @pytest.mark.parametrize(
