@@ -92,7 +92,7 @@ def suggest(
 
     Example:
         >>> import retvec_lite as rl
-        >>> texts = ["wake me at six", "Wake me at 6!", "", "where is my parcel", "play some jazz"]
+        >>> texts = ["wake me at six", "Wake me at six!", "", "where is my parcel", "play some jazz"]
         >>> [found.row for found in sorted(rl.suggest(texts, count=3))]
         [0, 3, 4]
     """
