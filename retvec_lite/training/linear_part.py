@@ -236,6 +236,7 @@ class LinearPart:
             vectors=SENTENCES if self._sentences else MEANS,
             pieces=self._pieces_table,
             penalty=self._penalty,
+            copies=len(copies),
         )
         if books := self.config.codebooks:
             squeezed = squeeze(model.weights, features.counts.totals(), books, seed=settings.seed)

@@ -28,8 +28,8 @@ _FEWEST_STEPS: Final = 480
 _FEWEST_SLOW_STEPS: Final = 1_200
 """Steps at least of what learns slowly, see `recommended`."""
 _TEXTS_A_COPY: Final = 1_000
-"""Texts from which a linear part alone learns from a mistyped copy of each, from twice as many two: those of fewer texts blur what tells these
-apart. Chosen on validation texts of ten sets (docs/benchmarks.md)."""
+"""A linear part alone learns from one mistyped copy of each text from so many texts on, from two copies from twice as many on. Copies of fewer
+texts blur what tells these apart. Chosen on validation texts of eleven sets (docs/benchmarks.md)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
