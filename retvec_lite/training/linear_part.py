@@ -152,9 +152,7 @@ class LinearPart:
         self.config = NgramConfig(
             buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True
         )
-        # A text counts once, however many copies of it there are.
-        together = sum(share for _, _, share in copies)
-        self._copies, self._shares = found[: len(copies)], [share / together for _, _, share in copies]
+        self._copies, self._shares = found[: len(copies)], [share for _, _, share in copies]
         self._held_out = dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True))
         self._background = found[-1]
         self._pieces_table = self._pieces.table(PRIME if books else buckets) if self._pieces else None
@@ -263,10 +261,10 @@ class LinearPart:
             shares = DESCRIBED_WEIGHT / (1 + texts) / np.maximum(counts, 1)
             own[some] = shares[labels[some]]
         # Validation texts of the user's own have no weights, and count as usual.
-        others = (
-            np.ones(len(data.held_out.truth), np.float32) if data.held_out.weights is None else data.held_out.weights
-        )
-        copies = [np.float32(share) * own for share in self._shares]
+        others = data.held_out.weights
+        others = np.ones(len(data.held_out.truth), np.float32) if others is None else others
+        # A text counts once, however many copies of it there are.
+        copies = [np.float32(share / sum(self._shares)) * own for share in self._shares]
         return np.concatenate([*copies, *[others / np.float32(len(copies))] * len(held_out)])
 
     def background(self) -> Floats:
