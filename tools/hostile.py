@@ -80,7 +80,7 @@ FACTS: Final[Mapping[str, Any]] = {
     "learned": [{"data": "more.csv", "learned_on": "2026-11-28", "data_hash_before": "0123456789abcdef", "added": 2, "corrected": 1,
                  "new_labels": ["music"], "right_before": 0.5}],
     "linear": {"few": True, "clean": True, "names": ["alarm"], "shift": 0.0},
-    "settings": {"epochs": 2, "class_weights": "sqrt", "copies": 2, "linear_copies": 2, "typo_rate": 0.4, "seed": 0}, "texts_cut_by_max_words": 0.0, "texts_in_windows": 0.0, "training_texts": 20,
+    "settings": {"epochs": 2, "class_weights": "sqrt", "variants": 2, "linear_variants": 2, "typo_rate": 0.4, "seed": 0}, "texts_cut_by_max_words": 0.0, "texts_in_windows": 0.0, "training_texts": 20,
     "validation_texts": 20, "warned": 1, "warnings": ["3 texts occur twice."],
     "validation": {rate: {"accuracy": 1.0, "macro_f1": 1.0, "calibration_error": 0.002, "in_scope_unknown": 0.0,
                           "unknown_recognized": None} for rate in ("0", "0.2", "0.5")},

@@ -1,4 +1,4 @@
-"""From labelled texts to training examples: mistyped copies, and all texts as word ids."""
+"""From labelled texts to training examples: mistyped variants, and all texts as word ids."""
 
 import dataclasses
 import functools
@@ -36,17 +36,17 @@ _SHARE_DISGUISED: Final = 0.4
 _MISTYPED: Final = 0.4
 _ENDED: Final = 0.3
 _SURROUNDED: Final = 0.15
-"""Shares of a copy's texts that are disguised, mistyped, get an ending, and stand among common words."""
+"""Shares of a variant's texts that are disguised, mistyped, get an ending, and stand among common words."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Examples:
-    """What a network learns from: word ids of each augmented copy, int32 `[texts, max_words]`, and `LabelScheme.targets`.
+    """What a network learns from: word ids of each variant, int32 `[texts, max_words]`, and `LabelScheme.targets`.
 
-    The epochs take turns with the copies. `weights` say how much each text counts, float32 `[texts]`; None: all the same.
+    The epochs take turns with the variants. `weights` say how much each text counts, float32 `[texts]`; None: all the same.
     """
 
-    copies: Sequence[Ints]
+    variants: Sequence[Ints]
     targets: Ints
     classes: int
     weights: Floats | None = None
@@ -54,11 +54,11 @@ class Examples:
     def chosen(self, rows: Rows) -> "Examples":
         """Return some of the texts."""
         weights = None if self.weights is None else self.weights[rows]
-        return Examples([copy[rows] for copy in self.copies], self.targets[rows], self.classes, weights)
+        return Examples([variant[rows] for variant in self.variants], self.targets[rows], self.classes, weights)
 
 
 @dataclasses.dataclass(frozen=True)
-class HeldOutIds:
+class HeldOutExamples:
     """What models are tested on: word ids, int32 `[texts, max_words]`, by the way in which the texts are written, targets, weights.
 
     The latter count where these texts are learned from in the end. `independent`: how many texts without copies say as much, see
@@ -86,7 +86,7 @@ class TrainingData:
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
         clean_ids: word ids of what is learned from as it is, int32 `[texts, max_words]`.
         clean: what is learned from as it is.
-        mistyped: the texts of `examples.copies`; with a translation, every second copy is one.
+        mistyped: the texts of `examples.variants`; with a translation, every second variant is one.
         none: the number of the label of unlabelled texts that belong to no other.
         background: open texts of no label, which few texts are told from.
         background_ids: their word ids, int32 `[texts, max_words]`.
@@ -102,7 +102,7 @@ class TrainingData:
     strata: npt.NDArray[np.int64]
     examples: Examples
     origins: npt.NDArray[np.uint8]
-    held_out: HeldOutIds
+    held_out: HeldOutExamples
     share_cut: float
     clean_ids: Ints
     clean: Sequence[str]
@@ -170,7 +170,7 @@ class TrainingData:
 
     @property
     def is_translated(self) -> bool:
-        """Whether every second copy is a translation."""
+        """Whether every second variant is a translation."""
         return Way.TRANSLATED in self.held_out_texts
 
     @property
@@ -183,7 +183,7 @@ def make_examples(
     training: Dataset,
     validation: Dataset,
     *,
-    copies: int,
+    variants: int,
     typo_rate: float,
     seed: int,
     folds: Sequence[Split] = (),
@@ -198,9 +198,9 @@ def make_examples(
     none_label: str | None = None,
     progress: Progress = silent,
 ) -> TrainingData:
-    """Mistype and encode the texts of a training: those to learn from, in `augmented_copies`, and those to test on.
+    """Mistype and encode the texts of a training: those to learn from, in `write_variants`, and those to test on.
 
-    With a `translation`, each mistyped copy is followed by one in words of other languages.
+    With a `translation`, each mistyped variant is followed by one in words of other languages.
 
     Without a `config`, the encoder gets words of `word_length` code points, and sizes that fit the training texts, see `choose_sizes`.
     `folds` are the splits of a cross-validation. What labels are called and mean, `described`, is learned from like the training texts, and
@@ -209,13 +209,13 @@ def make_examples(
     labels, scheme = training.classes, SEVERAL_LABELS if training.multi_label else ONE_LABEL
     labels = labels if none_label is None or none_label in labels else (*labels, none_label)
     clean = (*training.texts, *described.texts, *unlabelled)
-    ways: dict[str, Any] = {"copies": copies, "typo_rate": typo_rate, "common_words": common_words}
+    ways: dict[str, Any] = {"variants": variants, "typo_rate": typo_rate, "common_words": common_words}
     # A name is a word or two, of which little would be left.
     names = [text for text, origin in zip(described.texts, described.origins, strict=True) if origin is Origin.NAME]
     others = described.texts[len(names) :]
     pairs = zip(
-        augmented_copies(training.texts, seed=seed, **ways),
-        augmented_copies((*others, *unlabelled), seed=seed + 2, **ways),
+        write_variants(training.texts, seed=seed, **ways),
+        write_variants((*others, *unlabelled), seed=seed + 2, **ways),
         strict=True,
     )
     mistyped = [[*texts, *names, *more] for texts, more in pairs]
@@ -224,9 +224,9 @@ def make_examples(
         draw = random.Random(seed + 1).random
         held_out[Way.DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
     if translation:
-        translated = translation.copies(clean, len(mistyped), seed)
-        mistyped = [copy for pair in zip(mistyped, translated, strict=True) for copy in pair]
-        (held_out[Way.TRANSLATED],) = translation.copies(validation.texts, 1, seed + 1)
+        translated = translation.variants(clean, len(mistyped), seed)
+        mistyped = [variant for pair in zip(mistyped, translated, strict=True) for variant in pair]
+        (held_out[Way.TRANSLATED],) = translation.variants(validation.texts, 1, seed + 1)
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     targets = np.concatenate([targets, labels_of(described, labels)]) if described.texts else targets
     # No label is known until a teacher is asked.
@@ -247,7 +247,7 @@ def make_examples(
         strata=np.unique(training.strata, return_inverse=True)[1],
         examples=Examples(ids[1:split], targets, len(labels), _weights(training, training, len(always))),
         origins=np.array(origins, np.uint8),
-        held_out=HeldOutIds(
+        held_out=HeldOutExamples(
             dict(zip(held_out, ids[split:-1], strict=True)),
             truth,
             _weights(validation, training),
@@ -280,12 +280,12 @@ def _weights(texts: Dataset, training: Dataset, described: int = 0) -> Floats | 
     return np.concatenate([shares, np.ones(described)]).astype(np.float32)
 
 
-def augmented_copies(
-    texts: Sequence[str], *, copies: int, typo_rate: float, seed: int, common_words: Sequence[Sequence[str]] = ()
+def write_variants(
+    texts: Sequence[str], *, variants: int, typo_rate: float, seed: int, common_words: Sequence[Sequence[str]] = ()
 ) -> list[list[str]]:
-    """Return differently written copies of the texts; one copy, the texts themselves, when `typo_rate` is 0.
+    """Write the texts otherwise, so many times; return one variant, the texts themselves,, when `typo_rate` is 0.
 
-    Of each copy, two texts in ten stay as they are, four are disguised (see `data.disguises`), and four are mistyped: a share of the
+    Of each variant, two texts in ten stay as they are, four are disguised (see `data.disguises`), and four are mistyped: a share of the
     words up to twice `typo_rate`, drawn for each text, so that a classifier sees clean and hopeless texts alike. Three in ten, whichever,
     get an ending, and 15 in 100 stand among words of one of the lists of `common_words`. Chance alone decides, whatever the label, so how a
     text is written, or what stands around it, is no evidence for a label.
@@ -308,7 +308,7 @@ def augmented_copies(
             else text
         )
 
-    return [[rewrite(text) for text in texts] for _ in range(copies)]
+    return [[rewrite(text) for text in texts] for _ in range(variants)]
 
 
 def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Languages in a training: which one the texts are in, and copies of them in words of others.
+"""Languages in a training: which one the texts are in, and variants of them in words of others.
 
 Each word becomes one that stands for it in translations, or else one that means the same. So what reads letters learns words of languages
 that no text is in. The order of the words stays, and so do words that no table has.
@@ -140,7 +140,7 @@ class Translation:
         >>> from retvec_lite.model.meaning_file import packaged_meaning
         >>> from retvec_lite.training.languages import Translation
         >>> english = packaged_meaning("en")
-        >>> len(Translation(english, [english]).copies(["wake me up"], 2, seed=0))
+        >>> len(Translation(english, [english]).variants(["wake me up"], 2, seed=0))
         2
     """
 
@@ -150,8 +150,8 @@ class Translation:
         self._vocabularies = [frozenset(source.words), *(frozenset(file.words) for file in targets)]
         self._found: list[Mapping[str, Sequence[str]]] = [{} for _ in targets]
 
-    def copies(self, texts: Sequence[str], count: int, seed: int) -> list[list[str]]:
-        """Return so many copies of the texts, each text in a language that chance alone decides, whatever the label.
+    def variants(self, texts: Sequence[str], count: int, seed: int) -> list[list[str]]:
+        """Return so many variants of the texts, each text in a language that chance alone decides, whatever the label.
 
         Texts that are rather in one of the other languages stay as they are.
         """

@@ -108,16 +108,16 @@ def fit_linear(
     text_weights: Floats | None = None,
     pieces: Floats | None = None,
     penalty: float = PENALTY,
-    copies: int = 1,
+    variants: int = 1,
 ) -> LinearModel:
     """Solve the linear part. Labels without a text get low scores.
 
     What `pieces` say of each bucket, float32 `[buckets, 128]`, is read as well. It adds up as n-grams do, so the table takes it in.
     `class_weights` `[classes]` say how much the texts of each label count, and `text_weights` `[texts]` how much each text does. The `penalty` is
-    that of wrong answers, where a text has one label. The rows are so many `copies` of each text.
+    that of wrong answers, where a text has one label. The rows are so many `variants` of each text.
     """
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
-    meaning_length = max(len(targets) / copies / classes / 2, 1.0) ** _MEANING_POWER
+    meaning_length = max(len(targets) / variants / classes / 2, 1.0) ** _MEANING_POWER
     scaled, squares = _weighted(features.counts.matrix())
     roots = np.sqrt(squares)
     read = [scaled]

@@ -35,7 +35,7 @@ _LONG: Final = 30
 _SAID: Final = (Origin.NAME, Origin.DESCRIPTION)
 
 DESCRIBED_WEIGHT: Final = 3.0
-"""How much all names and descriptions of a label count together, with their copies, and how much its texts of related words do: shared with
+"""How much all names and descriptions of a label count together, with their variants, and how much its texts of related words do: shared with
 the texts that it has, which soon say more. Chosen on validation texts with 0 to 10 texts a label."""
 
 TRANSLATED_SHARE: Final = 0.5
@@ -66,7 +66,7 @@ class LinearPart:
     model: LinearModel
     curve: list[tuple[int, float]]
     config: NgramConfig
-    _copies: Sequence[Features]
+    _variants: Sequence[Features]
     _shares: Sequence[float]
     _held_out: Mapping[Way, Features]
     _background: Features
@@ -83,7 +83,7 @@ class LinearPart:
         self._pieces, self._teacher = plan.pieces, plan.teacher
         self._penalty, self._fits, self._total = PENALTY, 0, 0
 
-    def learn(self) -> HeldOutLogits:
+    def fit_and_answer(self) -> HeldOutLogits:
         """Read the texts, draw the learning curve, and fit `model` to all texts there are to learn from.
 
         Returns:
@@ -126,21 +126,21 @@ class LinearPart:
         return self._predict(ways=(Way.CLEAN,))
 
     def read(self) -> None:
-        """Read the texts and their copies; of many long texts, copies alone: most of their words are as they were."""
+        """Read the texts and their variants; of many long texts, variants alone: most of their words are as they were."""
         data, settings, kind = self._data, self._settings, usual_kind(self._data.clean)
         shares = (1.0, TRANSLATED_SHARE) if data.is_translated else (1.0,)
         used = zip(
-            data.mistyped[: settings.linear_copies * len(shares)],
-            data.examples.copies,
-            settings.linear_copies * shares,
+            data.mistyped[: settings.linear_variants * len(shares)],
+            data.examples.variants,
+            settings.linear_variants * shares,
             strict=False,
         )
-        copies = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
+        variants = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
         is_long = np.median((data.clean_ids != 0).sum(axis=1)) >= _LONG
-        if not (is_long and data.texts >= MANY and copies):
-            copies = [(data.clean, data.clean_ids, 1.0), *copies]
-        texts = [*(texts for texts, _, _ in copies), *data.held_out_texts.values(), data.background]
-        ids = [*(ids for _, ids, _ in copies), *data.held_out.ids.values(), data.background_ids]
+        if not (is_long and data.texts >= MANY and variants):
+            variants = [(data.clean, data.clean_ids, 1.0), *variants]
+        texts = [*(texts for texts, _, _ in variants), *data.held_out_texts.values(), data.background]
+        ids = [*(ids for _, ids, _ in variants), *data.held_out.ids.values(), data.background_ids]
         counts = count_hashes(data, texts, kind)
         books = choose_codebooks(count_distinct(counts[0]), self._buckets, len(data.labels))
         buckets = CODES * books or self._buckets
@@ -152,8 +152,8 @@ class LinearPart:
         self.config = NgramConfig(
             buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True
         )
-        self._copies, self._shares = found[: len(copies)], [share for _, _, share in copies]
-        self._held_out = dict(zip(data.held_out_texts, found[len(copies) : -1], strict=True))
+        self._variants, self._shares = found[: len(variants)], [share for _, _, share in variants]
+        self._held_out = dict(zip(data.held_out_texts, found[len(variants) : -1], strict=True))
         self._background = found[-1]
         self._pieces_table = self._pieces.table(PRIME if books else buckets) if self._pieces else None
 
@@ -170,8 +170,8 @@ class LinearPart:
         """Fit `model` to some of the texts; to all texts there are to learn from, those set aside included, if these are all rows."""
         is_whole = len(rows) == len(self._data.clean)
         # Held out by the user, or cross-validated, they are not set aside.
-        held_out = list(self._held_out.values())[: len(self._copies)] if self._refit and is_whole else []
-        self.model = self._solve(rows, held_out)
+        held_out = list(self._held_out.values())[: len(self._variants)] if self._refit and is_whole else []
+        self.model = self._fit_rows(rows, held_out)
 
     def logits(self, way: Way, rows: Rows) -> Floats:
         """Return the logits of some held-out texts by `model`, float32 `[texts, classes]`."""
@@ -196,8 +196,8 @@ class LinearPart:
         groups = [shuffled[strata == stratum] for stratum in np.unique(strata)]
         return np.concatenate([*(group[: max(1, round(len(group) * share))] for group in groups), always])
 
-    def _solve(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
-        """Fit a model to some of the training texts and their mistyped copies, and all held-out texts given.
+    def _fit_rows(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
+        """Fit a model to some of the training texts and their mistyped variants, and all held-out texts given.
 
         The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
         """
@@ -205,25 +205,25 @@ class LinearPart:
         is_asked = data.origins[rows] == Origin.UNLABELLED
         labelled, asked = rows[~is_asked], rows[is_asked]
         if not len(asked):
-            return self._solve_known(labelled, data.examples.targets, held_out)
+            return self._fit_known(labelled, data.examples.targets, held_out)
         targets = data.examples.targets.copy()
         if self._teacher:
             targets[asked] = self._teacher.answers(labelled, targets, asked)
         else:
-            first = self._solve_known(labelled, targets, held_out)
-            targets[asked] = first.scores(self._copies[0][asked]).argmax(axis=1)
-        return self._solve_known(rows, targets, held_out)
+            first = self._fit_known(labelled, targets, held_out)
+            targets[asked] = first.scores(self._variants[0][asked]).argmax(axis=1)
+        return self._fit_known(rows, targets, held_out)
 
-    def _solve_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
-        """Fit a model as `_solve` does, to texts whose labels are known."""
-        data, copies, settings = self._data, self._copies, self._settings
+    def _fit_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
+        """Fit a model as `_fit_rows` does, but to texts whose labels are known."""
+        data, variants, settings = self._data, self._variants, self._settings
         rows = self._telling(rows)
-        features = copies[0][rows].joined([*(part[rows] for part in copies[1:]), *held_out])
-        targets = np.concatenate([all_targets[rows]] * len(copies) + [data.held_out.truth] * len(held_out))
+        features = variants[0][rows].joined([*(part[rows] for part in variants[1:]), *held_out])
+        targets = np.concatenate([all_targets[rows]] * len(variants) + [data.held_out.truth] * len(held_out))
         counted, is_described = targets, np.isin(data.origins[rows], (*_SAID, Origin.RELATED))
         if is_described.any():  # what a label is called and means makes it no more common
             once = [all_targets[rows[~is_described]], np.unique(all_targets[rows[is_described]])]
-            counted = np.concatenate(once * len(copies) + [data.held_out.truth] * len(held_out))
+            counted = np.concatenate(once * len(variants) + [data.held_out.truth] * len(held_out))
         model = fit_linear(
             features,
             targets,
@@ -234,7 +234,7 @@ class LinearPart:
             vectors=SENTENCES if self._sentences else MEANS,
             pieces=self._pieces_table,
             penalty=self._penalty,
-            copies=len(copies),
+            variants=len(variants),
         )
         if books := self.config.codebooks:
             squeezed = squeeze(model.weights, features.counts.totals(), books, seed=settings.seed)
@@ -246,7 +246,7 @@ class LinearPart:
         return model
 
     def _text_weights(self, rows: Rows, held_out: Sequence[Features]) -> Floats:
-        """Return how much each text of `_solve` counts, float32 `[texts]`."""
+        """Return how much each text of `_fit_rows` counts, float32 `[texts]`."""
         data = self._data
         own = np.ones(len(rows), np.float32) if data.examples.weights is None else data.examples.weights[rows]
         origins, labels = data.origins[rows], data.examples.targets[rows]
@@ -263,9 +263,9 @@ class LinearPart:
         # Validation texts of the user's own have no weights, and count as usual.
         others = data.held_out.weights
         others = np.ones(len(data.held_out.truth), np.float32) if others is None else others
-        # A text counts once, however many copies of it there are.
-        copies = [np.float32(share / sum(self._shares)) * own for share in self._shares]
-        return np.concatenate([*copies, *[others / np.float32(len(copies))] * len(held_out)])
+        # A text counts once, however many variants of it there are.
+        variants = [np.float32(share / sum(self._shares)) * own for share in self._shares]
+        return np.concatenate([*variants, *[others / np.float32(len(variants))] * len(held_out)])
 
     def background(self) -> Floats:
         """Return the logits of the background by `model`, float32 `[texts, classes]`."""
@@ -281,7 +281,7 @@ class LinearPart:
         if not len(called):
             return rows
         others = rows[np.isin(origins, (Origin.GIVEN, Origin.DESCRIPTION))]
-        meaning = self._copies[0].meaning
+        meaning = self._variants[0].meaning
         if meaning is None:
             telling = ~np.isin(targets[called], targets[others])
         else:
@@ -294,6 +294,6 @@ class LinearPart:
         """Return the logits of held-out texts, written in some ways or in all, by models of a share of the texts."""
 
         def fit(rows: Rows) -> None:
-            self.model = self._solve(self._share(rows, share))
+            self.model = self._fit_rows(self._share(rows, share))
 
         return held_out_logits(self._data, fit, self.logits, ways)

@@ -15,7 +15,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.grid import FOUR_BITS, snap
 from retvec_lite.model.heads import word_dimension
 from retvec_lite.terminal import Progress, silent
-from retvec_lite.training.examples import Examples, HeldOutIds, Rows
+from retvec_lite.training.examples import Examples, HeldOutExamples, Rows
 from retvec_lite.training.network import PREDICTION_BATCH, RateSchedule, TrainableNetwork, epoch
 from retvec_lite.training.plan import Fit, FitSettings, HeldOutLogits, Plan, held_out_logits
 from retvec_lite.training.sentences import embed_words
@@ -47,7 +47,7 @@ class NetworkPart:
         """How many epochs it took, and which was the best."""
         return {"epochs": len(self._last.history), "best_epoch": self._last.best}
 
-    def learn(self) -> HeldOutLogits:
+    def fit_and_answer(self) -> HeldOutLogits:
         """Train on each split, and cross-validated on all texts in the end; return the logits of held-out texts, see `Part`."""
         data = self._plan.data
         found = held_out_logits(data, self.fit, self.logits)
@@ -142,7 +142,7 @@ def cosine_schedule(peak: float, steps: int, warmup: int) -> RateSchedule:
 def run_epochs(
     network: TrainableNetwork,
     examples: Examples,
-    held_out: HeldOutIds | None,
+    held_out: HeldOutExamples | None,
     settings: FitSettings,
     rng: np.random.Generator,
     progress: Progress = silent,
@@ -160,7 +160,7 @@ def run_epochs(
     found, taken, best_score = Fit(best=1), 0, -math.inf
     for number in range(1, settings.epochs + 1):
         losses = []
-        for batch in epoch(examples.copies[(number - 1) % len(examples.copies)], batch_size, rng):
+        for batch in epoch(examples.variants[(number - 1) % len(examples.variants)], batch_size, rng):
             weights = None if examples.weights is None else examples.weights[batch.rows]
             losses.append(network.train(batch, examples.targets[batch.rows], taken, weights))
             taken += 1
@@ -185,7 +185,7 @@ def run_epochs(
     return found
 
 
-def _score(network: TrainableNetwork, classes: int, held_out: HeldOutIds) -> float:
+def _score(network: TrainableNetwork, classes: int, held_out: HeldOutExamples) -> float:
     """Return the mean score of some of the held-out texts over all ways in which they are written."""
     some = slice(None, None, max(1, round(len(held_out.truth) / _SCORED)))
     # Together: batches of texts as long as each other hold the same words several times.

@@ -27,8 +27,8 @@ _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
 """Steps at least of what learns slowly, see `recommended`."""
-_TEXTS_A_COPY: Final = 1_000
-"""A linear part alone learns from one mistyped copy of each text from so many texts on, from two copies from twice as many on. Copies of fewer
+_TEXTS_A_VARIANT: Final = 1_000
+"""A linear part alone learns from one mistyped variant of each text from so many texts on, from two variants from twice as many on. Variants of fewer
 texts blur what tells these apart. Chosen on validation texts of eleven sets (docs/benchmarks.md)."""
 
 
@@ -41,9 +41,9 @@ class FitSettings:
         patience: epochs without a better validation score after which training stops.
         batch_size: texts a step.
         learning_rate: peak of the head's cosine schedule.
-        typo_rate: mean share of mistyped words in a text of a copy that is mistyped, see `augmented_copies`; 0: copies are the texts.
-        copies: differently written copies of the texts that the epochs take turns with; 0: a linear part reads the texts alone.
-        linear_copies: how many of them the linear part learns from, see `LinearPart.read`.
+        typo_rate: mean share of mistyped words in a text of a variant that is mistyped, see `write_variants`; 0: variants are the texts.
+        variants: how often the texts are written otherwise, for the epochs to take turns with; 0: a linear part reads the texts alone.
+        linear_variants: how many of them the linear part learns from, see `LinearPart.read`.
         refit: the linear part finally learns from the texts that were set aside as well, see `LinearPart`.
         dropout: rate on the head's input and on the pooled text.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
@@ -57,8 +57,8 @@ class FitSettings:
     batch_size: int = 128
     learning_rate: float = 2e-3
     typo_rate: float = 0.4
-    copies: int = 6
-    linear_copies: int = 2
+    variants: int = 6
+    linear_variants: int = 2
     refit: bool = True
     dropout: float = 0.4
     label_smoothing: float = 0.1
@@ -68,8 +68,8 @@ class FitSettings:
 
     @property
     def typos(self) -> dict[str, Any]:
-        """The arguments of `make_examples` and `augmented_copies` that say how texts are mistyped."""
-        return {"copies": self.copies, "typo_rate": self.typo_rate, "seed": self.seed}
+        """The arguments of `make_examples` and `write_variants` that say how texts are mistyped."""
+        return {"variants": self.variants, "typo_rate": self.typo_rate, "seed": self.seed}
 
     def batch(self, texts: int) -> int:
         """Return how many texts a step takes: as set, or a quarter of very few texts."""
@@ -88,7 +88,7 @@ def needs_no_network(texts: Dataset, request: Request) -> bool:
 def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
     """Return the recommended settings for some training texts, but for what was asked for.
 
-    Where every second copy is a translation, twice the epochs show as many of the others.
+    Where every second variant is a translation, twice the epochs show as many of the others.
     """
     chosen = {name: getattr(request.options, name) for name in ("epochs", "typo_rate", "seed")}
     chosen["class_weights"] = request.class_weights
@@ -100,8 +100,8 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
         return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
     if not is_linear or request.options.typo_rate is not None:
         return found
-    copies = min(found.linear_copies, len(texts) // _TEXTS_A_COPY)
-    return dataclasses.replace(found, copies=copies, linear_copies=copies)
+    variants = min(found.linear_variants, len(texts) // _TEXTS_A_VARIANT)
+    return dataclasses.replace(found, variants=variants, linear_variants=variants)
 
 
 def recommended(
@@ -116,7 +116,7 @@ def recommended(
     few, many, fewest = are_few(texts), texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
-        defaults |= {"dropout": 0.2, "copies": 4, "linear_copies": 1, "refit": False}
+        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}
     if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
@@ -136,7 +136,7 @@ def recommended(
     found = FitSettings(**{**defaults, **chosen})
     if is_linear or head == LinearHead.name:
         # The linear part reads no more.
-        found = dataclasses.replace(found, copies=min(found.copies, found.linear_copies))
+        found = dataclasses.replace(found, variants=min(found.variants, found.linear_variants))
     if "epochs" in chosen:
         return found
     steps_an_epoch = found.steps(texts) // found.epochs
@@ -204,7 +204,7 @@ class Part(Protocol):
         """What the report of the training says of it."""
         ...
 
-    def learn(self) -> HeldOutLogits:
+    def fit_and_answer(self) -> HeldOutLogits:
         """Learn from each split of the texts, and in the end from all of them; return what each fit says of texts that it has not seen."""
         ...
 

@@ -160,13 +160,13 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         parts[LINEAR] = linear = LinearPart(plan, vectors, beside.report)
 
     # What each part says of texts that it has not seen.
-    with beside.run(lambda: linear.learn() if linear else {}) as fitted:
+    with beside.run(lambda: linear.fit_and_answer() if linear else {}) as fitted:
         if plan.trains:
             load_tensorflow(beside.tell)  # which takes seconds
             from retvec_lite.training import network_part
 
             parts = {NETWORK: network_part.NetworkPart(plan, beside.tell), **parts}
-        logits = {name: part.learn() for name, part in parts.items() if part is not linear}
+        logits = {name: part.fit_and_answer() for name, part in parts.items() if part is not linear}
         logits |= {LINEAR: fitted()} if linear else {}
 
     # How much each part counts.
@@ -234,7 +234,7 @@ def fit_mix(
     (Platt 1999).
 
     The logits, float32 `[rows, classes]` by the name of the part, are of texts that the parts were not trained on; there are so many
-    different `texts`, and the other rows are mistyped copies of them.
+    different `texts`, and the other rows are mistyped variants of them.
     """
     stacked = np.stack(list(parts.values())).astype(np.float64)
     expected = np.log([USUAL_FACTORS[name] for name in parts])

@@ -182,11 +182,11 @@ def choose_several(outcomes: Mapping[Way, Outcome], data: TrainingData) -> dict[
     if data.folds:
         for number, (_, others) in enumerate(data.splits):
             groups[others] = number
-    copies = len(outcomes)
+    ways = len(outcomes)
     probabilities = np.concatenate([each.probabilities for each in outcomes.values()])
-    found = choose_thresholds(probabilities, np.tile(truth, (copies, 1)), np.tile(groups, copies))
+    found = choose_thresholds(probabilities, np.tile(truth, (ways, 1)), np.tile(groups, ways))
     decision = Decision(characters=data.characters, thresholds=found.values)
-    given = np.split(found.answers, copies)
+    given = np.split(found.answers, ways)
     return {
         way: dataclasses.replace(each, decision=decision, given=part)
         for (way, each), part in zip(outcomes.items(), given, strict=True)

@@ -4,7 +4,7 @@ What becomes of a text on the way, and where:
 
     a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py and data/lines.py
     str, learned from or held out              divide, here; described.py adds what labels are called and mean
-    copies: mistyped, disguised, translated    examples.py, with data/typos.py, data/disguises.py, languages.py; none below 1,000 texts
+    variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; none below 1,000 texts
     normal form, words as ids                  reading.py, by the C engine
     what a file has room for                   choose_parts_of_file, here, by budget.py, which counts n-grams a first time
     n-grams, what its words mean together      linear_features.py; meaning_part.py, whose table meaning_table.py makes of the words of all texts

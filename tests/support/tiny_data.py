@@ -17,7 +17,7 @@ FILLERS = ("please", "now", "the", "a", "tomorrow", "me")
 
 TINY_CONFIG = EncoderConfig(max_chars=64, max_words=8)
 QUICK = FitSettings(
-    epochs=14, patience=14, batch_size=16, learning_rate=1e-2, typo_rate=0.2, copies=2, dropout=0.1, seed=3
+    epochs=14, patience=14, batch_size=16, learning_rate=1e-2, typo_rate=0.2, variants=2, dropout=0.1, seed=3
 )
 
 

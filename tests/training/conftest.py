@@ -84,7 +84,7 @@ def linear_alone() -> Trained:
 def synonym_data() -> TrainingData:
     """Texts whose words `synonyms` knows."""
     training = tiny_dataset(12)
-    return make_examples(training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG)
+    return make_examples(training, training, variants=2, typo_rate=0.2, seed=0, config=TINY_CONFIG)
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from retvec_lite.training.reading import TextReader
 @pytest.fixture(scope="module")
 def data() -> TrainingData:
     training = tiny_dataset(9)
-    return make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    return make_examples(training, training, variants=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
 
 
 def room(data: TrainingData, **options: Any) -> tuple[Budget, TrainingData, str]:

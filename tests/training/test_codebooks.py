@@ -124,7 +124,7 @@ def test_pool_is_for_few_texts_and_for_many_ngrams_of_many_labels_in_little_room
     monkeypatch.setattr(linear_model, "_CROWDED", crowded)
     monkeypatch.setattr(Budget, "buckets", lambda *_: buckets)
     training = tiny_dataset(9)
-    data = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    data = make_examples(training, training, variants=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
     room = Budget(data.labels, data.config, {}, ngram_kb=kilobytes)
     found, _ = budget.choose_parts(room, data, "auto", lambda: 300)
     assert found.name == head
@@ -134,13 +134,13 @@ def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPat
     """The scores of training are the logits of the exported file."""
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda distinct, buckets, classes: 3)
     training = tiny_dataset(12)
-    data = make_examples(training, training, copies=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    data = make_examples(training, training, variants=1, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     fitter = linear_of(data, 100, FitSettings())
-    fitter.learn()
+    fitter.fit_and_answer()
     assert fitter.config.buckets == 3 * CODES and fitter.config.codebooks == 3
     weights = fitter.model.scaled(0.5).weights
     rows = [contract.codepoints(text, TINY_CONFIG.max_chars) for text in training.texts]
     expected = np.stack([ngram_logits(row, TINY_CONFIG, fitter.config, weights) for row in rows])
-    found = LinearModel(weights).scores(fitter._copies[0])
+    found = LinearModel(weights).scores(fitter._variants[0])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert (found.argmax(axis=1) == data.examples.targets).mean() > 0.95

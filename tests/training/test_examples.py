@@ -1,4 +1,4 @@
-"""Texts as examples: copies and sizes fit the data."""
+"""Texts as examples: variants and sizes fit the data."""
 
 import dataclasses
 from collections import Counter
@@ -12,7 +12,7 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.typos import Way
 from retvec_lite.training import reading
-from retvec_lite.training.examples import augmented_copies, choose_sizes, count_words, make_examples
+from retvec_lite.training.examples import choose_sizes, count_words, make_examples, write_variants
 from retvec_lite.training.reading import TextReader
 from retvec_lite.windows import read_text
 
@@ -50,32 +50,32 @@ def test_chars_rarely_cut_what_slots_could_hold(length: int) -> None:
     assert np.mean(TextReader(found, config).count_words(found) < counts) <= 0.03
 
 
-# --- augmented copies -------------------------------------------------------------------------------------------------
+# --- variants ---------------------------------------------------------------------------------------------------------
 
 COPIED = ["one two three four five six seven eight"] * 400
 
 
 def test_without_typos_there_is_one_copy_the_texts_themselves() -> None:
-    assert augmented_copies(COPIED, copies=6, typo_rate=0.0, seed=0) == [COPIED]
+    assert write_variants(COPIED, variants=6, typo_rate=0.0, seed=0) == [COPIED]
 
 
 def test_copies_are_mistyped_disguised_and_ended_whatever_their_label() -> None:
-    copies = augmented_copies(COPIED, copies=3, typo_rate=0.4, seed=0)
-    assert len(copies) == 3 and len({tuple(copy) for copy in copies}) == 3
+    variants = write_variants(COPIED, variants=3, typo_rate=0.4, seed=0)
+    assert len(variants) == 3 and len({tuple(variant) for variant in variants}) == 3
     original = COPIED[0].split()
-    for copy in copies:
-        assert 0.1 < sum(text == COPIED[0] for text in copy) / len(copy) < 0.3
+    for variant in variants:
+        assert 0.1 < sum(text == COPIED[0] for text in variant) / len(variant) < 0.3
         # Without an ending, and mistyped or with disguised words.
-        rewritten = [text.split() for text in copy if text != COPIED[0] and len(text.split()) == len(original)]
+        rewritten = [text.split() for text in variant if text != COPIED[0] and len(text.split()) == len(original)]
         changed = [sum(a != b for a, b in zip(words, original, strict=True)) / 8 for words in rewritten]
-        assert 0.35 < len(changed) / len(copy) < 0.6
+        assert 0.35 < len(changed) / len(variant) < 0.6
         assert min(changed) == 1 / 8 and max(changed) == 1
         for shown in ("ONE TWO THREE", "0n3 7w0", "eno owt eerht", "onetwo threefour", "https://", "!!", " #", " @"):
-            assert any(shown in text for text in copy), shown
+            assert any(shown in text for text in variant), shown
 
 
 def test_copies_follow_the_seed() -> None:
-    one, again, other = (augmented_copies(COPIED[:50], copies=6, typo_rate=0.4, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (write_variants(COPIED[:50], variants=6, typo_rate=0.4, seed=seed) for seed in (1, 1, 2))
     assert one == again != other
 
 
@@ -95,7 +95,7 @@ def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: 
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
-    data = make_examples(training, validation, copies=3, typo_rate=0.3, seed=5)
+    data = make_examples(training, validation, variants=3, typo_rate=0.3, seed=5)
     groups = (training.texts, *data.mistyped, *data.held_out_texts.values())
     most = data.config.max_chars
     assert len(long) > most
@@ -106,19 +106,19 @@ def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: 
 
 def test_prepared_data_is_the_texts_and_their_labels() -> None:
     training, validation = tiny_dataset(), tiny_dataset(10, seed=1)
-    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=EncoderConfig(max_words=6))
+    data = make_examples(training, validation, variants=2, typo_rate=0.2, seed=3, config=EncoderConfig(max_words=6))
     assert data.share_cut == 1.0, "texts of seven words"
     assert data.labels == training.classes == tuple(sorted(set(training.labels)))
     assert [data.labels[place] for place in data.examples.targets] == list(training.labels)
     assert [data.labels[place] for place in data.held_out.truth] == list(validation.labels)
     assert tuple(data.held_out.ids) == (*MISTYPED, Way.DISGUISED) and data.examples.classes == 4
-    groups = [*augmented_copies(training.texts, copies=2, typo_rate=0.2, seed=3), validation.texts]
-    ids = [*data.examples.copies, data.held_out.ids[Way.CLEAN]]
+    groups = [*write_variants(training.texts, variants=2, typo_rate=0.2, seed=3), validation.texts]
+    ids = [*data.examples.variants, data.held_out.ids[Way.CLEAN]]
     for group, part in zip(groups, ids, strict=True):
         for row, text in zip(part, group, strict=True):
             read = read_text(text, data.config)
             expected = contract.words(contract.codepoints(read, data.config.max_chars), data.config)
             np.testing.assert_array_equal(data.words[row], expected)
     assert sum(a != b for a, b in zip(data.held_out_texts[Way.DISGUISED], validation.texts, strict=True)) > 8
-    plain = make_examples(training, validation, copies=2, typo_rate=0.0, seed=3)
+    plain = make_examples(training, validation, variants=2, typo_rate=0.0, seed=3)
     assert tuple(plain.held_out.ids) == MISTYPED, "without typos, nothing is disguised either"

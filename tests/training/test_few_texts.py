@@ -28,7 +28,7 @@ def test_texts_get_with_meaning_names_of_labels(
     training = tiny_dataset(6)
     named = Dataset(training.texts, tuple(f"{WORDS[label][0]}_please" for label in training.labels), training.path)
     told = make_examples(
-        named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
+        named, named, variants=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
     )
     assert (told.texts, told.count(Origin.NAME), len(told.clean_ids)) == (24, 4, 28)
     monkeypatch.setattr(request, "FEW", 3_000 if few else 10)
@@ -41,18 +41,18 @@ def test_texts_get_with_meaning_names_of_labels(
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     fitter = linear_of(told, meaning=synonym_part if meaning else None)
     fitter.read()
-    fitter._solve(np.arange(28))
+    fitter._fit_rows(np.arange(28))
     assert told.are_few == expected
-    assert seen == [2 * (24 + 4 * meaning)], "texts, a mistyped copy, and names"
+    assert seen == [2 * (24 + 4 * meaning)], "texts, a mistyped variant, and names"
 
 
 def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:
     training = tiny_dataset(12)
     told = make_examples(
-        training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
+        training, training, variants=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
     )
     seen: list[tuple[int, int]] = []
-    linear_of(told, meaning=synonym_part, progress=lambda _, done, total: seen.append((done, total))).learn()
+    linear_of(told, meaning=synonym_part, progress=lambda _, done, total: seen.append((done, total))).fit_and_answer()
     assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
 
 
@@ -67,14 +67,14 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
         renamed = dict(zip(labels, names, strict=True))
         named = Dataset(training.texts, tuple(renamed[label] for label in training.labels), training.path)
         told = make_examples(
-            named, named, copies=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
+            named, named, variants=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
         )
         fitter = linear_of(told, meaning=synonym_part)
         fitter.read()
         seen: list[int] = []
         with monkeypatch.context() as patch:
             patch.setattr(linear_part, "fit_linear", lambda features, *_, **__: seen.append(len(features.counts)))
-            fitter._solve(np.arange(14))
+            fitter._fit_rows(np.arange(14))
         return seen[0] // 2 - 12
 
     assert learned(words) == 2

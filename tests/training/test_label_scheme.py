@@ -130,7 +130,7 @@ def test_factors_and_shift_are_found_again() -> None:
 def test_the_linear_part_learns_each_label_against_the_rest() -> None:
     data = doubled()
     config = NgramConfig(buckets=512)
-    encoder = make_examples(data, data, copies=1, typo_rate=0.0, seed=0).config
+    encoder = make_examples(data, data, variants=1, typo_rate=0.0, seed=0).config
     features = Features(count_ngrams(data.texts, encoder, config))
     targets = SEVERAL_LABELS.targets(data, data.classes)
     # A label without a text and one that every text has need no solver.
@@ -142,7 +142,7 @@ def test_the_linear_part_learns_each_label_against_the_rest() -> None:
 
 def test_a_network_learns_several_labels() -> None:
     data = doubled()
-    prepared = make_examples(data, data, copies=2, typo_rate=0.2, seed=0)
+    prepared = make_examples(data, data, variants=2, typo_rate=0.2, seed=0)
     network = NetworkPart(Plan(prepared, PoolHead(), 0, {}, QUICK))
     best = network.fit(np.arange(len(prepared.clean)))
     logits = network.logits(Way.CLEAN, np.arange(len(prepared.held_out.truth)))

@@ -39,7 +39,7 @@ def translation() -> Translation:
 def data(translation: Translation) -> TrainingData:
     training = tiny_dataset(12)
     return make_examples(
-        training, training, copies=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, translation=translation
+        training, training, variants=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, translation=translation
     )
 
 
@@ -76,8 +76,8 @@ def test_the_frequent_one_of_equals_is_preferred() -> None:
 
 def test_chance_alone_decides_the_language(translation: Translation) -> None:
     texts = ["wake wake"] * 300
-    first, second = translation.copies(texts, 2, seed=1)
-    assert (first, second) == tuple(translation.copies(texts, 2, seed=1)) and first != second
+    first, second = translation.variants(texts, 2, seed=1)
+    assert (first, second) == tuple(translation.variants(texts, 2, seed=1)) and first != second
     share = np.mean(["ა" <= text[0] <= "ჰ" for text in first])
     assert 0.4 < share < 0.6
     assert all("ა" <= text[0] <= "ჰ" or text[0] == "q" for text in first)
@@ -86,28 +86,28 @@ def test_chance_alone_decides_the_language(translation: Translation) -> None:
 
 def test_texts_in_the_other_language_stay(translation: Translation) -> None:
     texts = [in_georgian("wake me now"), in_georgian("play a song") + " wake", "", "12"]
-    assert translation.copies(texts, 1, seed=0) == [texts]
+    assert translation.variants(texts, 1, seed=0) == [texts]
 
 
 def test_translations_come_before_words_that_mean_the_same() -> None:
     word, other = in_georgian("wake"), in_georgian("thanks")
     target = dataclasses.replace(foreign(), translations={"wake": {other: 9, word: 1}, "please": {word: 1}})
-    (found,) = Translation(synonyms(), [target]).copies(["wake"] * 200 + ["please rain"], 1, seed=0)
+    (found,) = Translation(synonyms(), [target]).variants(["wake"] * 200 + ["please rain"], 1, seed=0)
     assert 0.8 < np.mean([text == other for text in found[:200]]) < 1.0 and set(found[:200]) == {word, other}
     assert found[-1].startswith(f"{word} "), "a word without a meaning of its own has translations"
     elsewhere = dataclasses.replace(synonyms(), translations={"a": {"the": 1}})
-    (found,) = Translation(elsewhere, [target]).copies(["wake"] * 20, 1, seed=0)
+    (found,) = Translation(elsewhere, [target]).variants(["wake"] * 20, 1, seed=0)
     assert other not in found, "they are of the words of another language"
 
 
 def test_every_second_copy_is_a_translation(data: TrainingData) -> None:
-    assert len(data.mistyped) == len(data.examples.copies) == 4
-    for copy, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
-        left = sum(word in KNOWN for text in copy for word in text.split())
+    assert len(data.mistyped) == len(data.examples.variants) == 4
+    for variant, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
+        left = sum(word in KNOWN for text in variant for word in text.split())
         assert (left == 0) == is_translated
     assert len(data.held_out_texts[Way.TRANSLATED]) == len(data.clean) and Way.TRANSLATED in data.held_out.ids
     assert data.is_translated and set("გო") <= set("".join(data.spelled))
-    plain = make_examples(tiny_dataset(3), tiny_dataset(3), copies=2, typo_rate=0.2, seed=0)
+    plain = make_examples(tiny_dataset(3), tiny_dataset(3), variants=2, typo_rate=0.2, seed=0)
     assert not plain.is_translated and len(plain.mistyped) == 2
 
 

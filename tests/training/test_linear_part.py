@@ -137,7 +137,7 @@ def data_of(labels: int = 4) -> TrainingData:
         names = tuple(f"{label} {place % (labels // 4)}" for place, label in enumerate(training.labels))
         training = type(training)(training.texts, names, training.path)
     folds = choose_folds(training, 0)
-    return make_examples(training, training, copies=2, typo_rate=0.2, seed=3, folds=folds, config=TINY_CONFIG)
+    return make_examples(training, training, variants=2, typo_rate=0.2, seed=3, folds=folds, config=TINY_CONFIG)
 
 
 def kind_of(found: LinearPart) -> Kind:
@@ -156,7 +156,9 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
     monkeypatch: pytest.MonkeyPatch, with_held_out: bool, texts: int
 ) -> None:
     training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
-    data = make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG, refit=with_held_out)
+    data = make_examples(
+        training, validation, variants=2, typo_rate=0.2, seed=3, config=TINY_CONFIG, refit=with_held_out
+    )
     seen, told = [], []
     plain = linear_part.fit_linear
 
@@ -166,16 +168,16 @@ def test_the_last_fit_learns_from_the_held_out_texts_as_well(
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
     found = linear_of(data, 500, progress=lambda *progress: told.append(progress))
-    found.learn()
-    copies = 1 + QUICK.linear_copies
+    found.fit_and_answer()
+    variants = 1 + QUICK.linear_variants
     features, targets, weights = max(seen, key=lambda fit: len(fit[1]))
-    assert len(targets) == len(features.counts) == copies * texts > 32
-    assert weights.sum() == pytest.approx(texts), "a text counts once, however many copies of it there are"
+    assert len(targets) == len(features.counts) == variants * texts > 32
+    assert weights.sum() == pytest.approx(texts), "a text counts once, however many variants of it there are"
     if with_held_out:
         held_out = count_ngrams(validation.texts, TINY_CONFIG, found.config)
-        found_there = features.counts[copies * 32 :][:20].matrix()
+        found_there = features.counts[variants * 32 :][:20].matrix()
         assert (found_there != held_out.matrix()).nnz == 0, "clean first, then mistyped"
-        np.testing.assert_array_equal(targets[copies * 32 :], np.tile(data.held_out.truth, copies))
+        np.testing.assert_array_equal(targets[variants * 32 :], np.tile(data.held_out.truth, variants))
         assert told[-1][1] == told[-1][2], "progress ends where it said"
 
 
@@ -186,16 +188,16 @@ def test_shares_that_are_all_of_the_texts_are_told_once() -> None:
     """A fold of two texts a label has one of each, and so has every share of it."""
     training = tiny_dataset(2)
     folds = choose_folds(training, 0)
-    data = make_examples(training, training, copies=1, typo_rate=0.0, seed=3, folds=folds, config=TINY_CONFIG)
+    data = make_examples(training, training, variants=1, typo_rate=0.0, seed=3, folds=folds, config=TINY_CONFIG)
     found = fitter(data)
-    found.learn()
+    found.fit_and_answer()
     assert [count for count, _ in found.curve] == [4]
 
 
 def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
     data = data_of()
     found = fitter(data)
-    logits, curve = found.learn(), found.curve
+    logits, curve = found.fit_and_answer(), found.curve
     assert [texts for texts, _ in curve] == [8, 12, 24], "each label has 6 in a fold: 2, 3 and all of them"
     assert curve[-1][1] == (logits[Way.CLEAN].argmax(axis=1) == data.held_out.truth).mean()
     assert all(0.0 <= accuracy <= 1.0 for _, accuracy in curve) and curve[0][1] <= curve[-1][1]
@@ -203,8 +205,8 @@ def test_the_curve_has_a_quarter_half_and_all_of_the_texts() -> None:
 
 def test_without_folds_the_curve_is_that_of_the_validation_texts() -> None:
     training, validation = tiny_dataset(8), tiny_dataset(5, seed=1)
-    found = fitter(make_examples(training, validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
-    found.learn()
+    found = fitter(make_examples(training, validation, variants=2, typo_rate=0.2, seed=3, config=TINY_CONFIG))
+    found.fit_and_answer()
     curve = found.curve
     assert [texts for texts, _ in curve] == [8, 16, 32]
     assert all(round(accuracy * 20) == pytest.approx(accuracy * 20) for _, accuracy in curve)
@@ -214,12 +216,12 @@ def test_every_label_is_in_every_point_of_the_curve(monkeypatch: pytest.MonkeyPa
     """A quarter of three texts of each of two labels could be texts of one, which no solver takes."""
     counts = {"alarm": 3, "music": 3}
     texts = tiny_dataset(counts=counts)
-    data = make_examples(texts, texts, copies=1, typo_rate=0.0, seed=3, folds=choose_folds(texts, 0))
+    data = make_examples(texts, texts, variants=1, typo_rate=0.0, seed=3, folds=choose_folds(texts, 0))
     seen = []
     plain = linear_part.fit_linear
     monkeypatch.setattr(linear_part, "fit_linear", lambda features, targets, *args, **kwargs: (seen.append(set(targets)), plain(features, targets, *args, **kwargs))[1])  # fmt: skip
     found = linear_of(data, 500)
-    found.learn()
+    found.fit_and_answer()
     assert [texts for texts, _ in found.curve] == [2, 4]
     assert len(seen) == 13 and all(targets == {0, 1} for targets in seen)
 
@@ -241,7 +243,7 @@ def test_syllables_are_read_by_short_ngrams(monkeypatch: pytest.MonkeyPatch, wor
     monkeypatch.setattr(request, "FEW", 10_000 if few else 1)
     texts = tiny_dataset(9)
     training = type(texts)(tuple(f"{word} 10:30, {place}!" for place in range(36)), texts.labels, texts.path)
-    data = make_examples(training, training, copies=1, typo_rate=0.0, folds=choose_folds(training, 0), seed=0)
+    data = make_examples(training, training, variants=1, typo_rate=0.0, folds=choose_folds(training, 0), seed=0)
     found = fitter(data)
-    found.learn()
+    found.fit_and_answer()
     assert kind_of(found) == kind

@@ -88,7 +88,7 @@ def test_pieces_are_those_of_the_language_of_most_texts_unless_meanings_were_nam
 def test_words_are_counted_in_plain_letters(synonym_data: TrainingData) -> None:
     texts = ("Wake, wake!", "café c4fe Ｗake", "rain-coat 99 " + "x" * 17)
     training = Dataset(texts, ("a", "b", "a"))
-    told = make_examples(training, training, copies=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
+    told = make_examples(training, training, variants=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
     assert count_words(told) == {"wake": 3, "cafe": 2, "rain": 1, "coat": 1, "gg": 1, **_rest("x" * 17)}
 
 
@@ -221,7 +221,7 @@ def test_codebooks_of_ngrams_read_it_beside_them(
 ) -> None:
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
     fitter = linear_of(synonym_data, meaning=synonym_part)
-    logits = fitter.learn()
+    logits = fitter.fit_and_answer()
     assert fitter.config.codebooks == 1
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
     assert synonym_data.scheme.score(logits[Way.CLEAN], synonym_data.held_out.truth) > 0.9

@@ -61,7 +61,7 @@ def test_every_head_learns(tiny_training_data: TrainingData, head: HeadSpec) -> 
 def test_raw_bits_of_imbalanced_classes_are_enough_to_find_them_all() -> None:
     counts = dict(zip(WORDS, (90, 20, 8, 4), strict=True))
     validation = tiny_dataset(10, seed=1)
-    data = make_examples(tiny_dataset(counts=counts), validation, copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    data = make_examples(tiny_dataset(counts=counts), validation, variants=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
     result = fit_held_out(data, PoolHead(hidden=24), {}, QUICK)
     assert all(name.startswith("head/") for name in result.weights)
     guess = result.held_out[Way.CLEAN].argmax(axis=1)
@@ -85,7 +85,9 @@ def test_matrices_end_on_their_four_bit_grid(frozen: Fitted) -> None:
 
 @pytest.fixture(scope="module")
 def few_texts() -> TrainingData:
-    return make_examples(tiny_dataset(4), tiny_dataset(1, seed=1), copies=2, typo_rate=0.2, seed=3, config=TINY_CONFIG)
+    return make_examples(
+        tiny_dataset(4), tiny_dataset(1, seed=1), variants=2, typo_rate=0.2, seed=3, config=TINY_CONFIG
+    )
 
 
 @pytest.mark.parametrize(("scores", "best", "epochs"), [((0.5, 0.75, 0.25, 0.5, 1.0), 2, 4), ((0.25, 0.5, 0.75, 0.75, 0.5), 3, 5), ((0.5, 0.25, 0.25, 1.0), 1, 3)])  # fmt: skip

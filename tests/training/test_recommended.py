@@ -16,9 +16,9 @@ def test_epochs_follow_the_size_of_the_data_and_what_is_trained() -> None:
 
 
 def test_the_linear_part_learns_from_fewer_copies_of_many_texts() -> None:
-    assert [recommended(texts).linear_copies for texts in (40, FEW, 19_999, 20_000)] == [2, 2, 2, 1]
+    assert [recommended(texts).linear_variants for texts in (40, FEW, 19_999, 20_000)] == [2, 2, 2, 1]
     assert [recommended(texts).refit for texts in (19_999, 20_000)] == [True, False]
-    assert recommended(FEW, linear_copies=1).linear_copies == 1
+    assert recommended(FEW, linear_variants=1).linear_variants == 1
 
 
 @pytest.mark.parametrize("texts", [4, 50, 400, 2000])

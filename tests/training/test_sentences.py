@@ -259,10 +259,10 @@ def test_texts_with_several_labels_train_their_own() -> None:
 def test_more_texts_are_read_with_mistyped_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for texts in (2 * len(DATA), len(DATA), len(DATA) // 2, 1):
-        monkeypatch.setattr(plan, "_TEXTS_A_COPY", texts)
-        found.append(planned().settings.linear_copies)
-    assert found == [0, 1, 2, FitSettings.linear_copies]
+        monkeypatch.setattr(plan, "_TEXTS_A_VARIANT", texts)
+        found.append(planned().settings.linear_variants)
+    assert found == [0, 1, 2, FitSettings.linear_variants]
 
 
 def test_a_network_of_ones_own_reads_as_many_copies_as_ever() -> None:
-    assert planned(ngram_kb=0).settings.copies == FitSettings.copies
+    assert planned(ngram_kb=0).settings.variants == FitSettings.variants

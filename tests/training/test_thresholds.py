@@ -21,7 +21,7 @@ from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.training import baseline
 from retvec_lite.training.baseline import plain_svm
-from retvec_lite.training.examples import HeldOutIds, Split, TrainingData, make_examples
+from retvec_lite.training.examples import HeldOutExamples, Split, TrainingData, make_examples
 from retvec_lite.training.label_scheme import SEVERAL_LABELS
 from retvec_lite.training.thresholds import Judged, choose_thresholds, decide, micro_f1, weakest_labels
 from retvec_lite.training.train import Trained, choose_folds
@@ -35,7 +35,7 @@ def held_out(base: TrainingData, truth: list[int], ways: tuple[Way, ...] = (Way.
         base,
         labels=LABELS,
         clean=["Text", "5 é"],
-        held_out=HeldOutIds(dict.fromkeys(ways, none), np.array(truth, np.int32)),
+        held_out=HeldOutExamples(dict.fromkeys(ways, none), np.array(truth, np.int32)),
         held_out_texts={way: ["Text"] * len(truth) for way in ways},
     )
 
@@ -132,7 +132,7 @@ def test_few_right_answers_do_not_raise_the_threshold_as_high_as_they_are(
     tables = {way: np.array([row(0.98)] * answers, np.float32) for way in ways}
     found = chosen(tables, held_out(tiny_training_data, [0] * answers, ways), 0.99).decision.threshold
     usual, part = 1 / 3 + 2 / 3 * 0.2, (answers / 100) ** 0.5
-    assert found == pytest.approx(0.98**part * usual ** (1 - part), abs=2e-6), "copies with typos are no more answers"
+    assert found == pytest.approx(0.98**part * usual ** (1 - part), abs=2e-6), "variants with typos are no more answers"
     low = {way: np.array([row(0.4, unknown=0.3)] * answers, np.float32) for way in ways}
     found = chosen(low, held_out(tiny_training_data, [0] * answers, ways), 0.99).decision.threshold
     assert found == pytest.approx(0.4, abs=2e-6), "nor is it ever above them"
@@ -305,7 +305,7 @@ def test_the_weakest_labels_and_what_they_are_taken_for() -> None:
 
 
 def read(training: Dataset, tested: Dataset | None = None, folds: Sequence[Split] = ()) -> TrainingData:
-    return make_examples(training, tested or training, copies=0, typo_rate=0.0, seed=0, folds=folds)
+    return make_examples(training, tested or training, variants=0, typo_rate=0.0, seed=0, folds=folds)
 
 
 def test_it_is_tested_on_the_same_texts() -> None:

@@ -132,7 +132,7 @@ def random_dataset() -> Dataset:
 def test_no_text_is_scored_by_a_model_that_saw_it(options: dict[str, Any]) -> None:
     """What can only be learned by heart is known of the training texts, and of no other."""
     data = random_dataset()
-    settings = FitSettings(epochs=60, batch_size=16, learning_rate=1e-2, typo_rate=0.0, dropout=0.0, linear_copies=0)
+    settings = FitSettings(epochs=60, batch_size=16, learning_rate=1e-2, typo_rate=0.0, dropout=0.0, linear_variants=0)
     trained = train(data, settings=settings, embedding=random_embedding(dimension=64), **options)
     assert evaluate(TrainedClassifier(trained.model), data, typos=()).accuracy > 0.95
     assert 0.3 < trained.held_out.validation[0.0].accuracy < 0.7

@@ -1,7 +1,7 @@
 """Every system of the tables by name: trained once, kept in a folder, measured by many commands.
 
 A system is a vectorizer under one of the product's heads, or fastText as a whole product. All learn from the same texts
-and the same mistyped copies, and stop early on the same validation texts. All train for the same number of epochs, except
+and the same mistyped variants, and stop early on the same validation texts. All train for the same number of epochs, except
 fastText. Ours are measured as the int8 file for a phone.
 """
 
@@ -126,15 +126,15 @@ def _train(system: str, head: str, corpus: Corpus, plan: Plan, folder: Path) -> 
 
 
 def _train_fasttext(corpus: Corpus, plan: Plan, folder: Path) -> dict[str, Any]:
-    from retvec_lite.training.examples import augmented_copies
+    from retvec_lite.training.examples import write_variants
     from retvec_lite.training.languages import common_words, language_shares
 
     texts = corpus.training.texts
-    copies = augmented_copies(
+    variants = write_variants(
         texts, **_settings(corpus, plan).typos, common_words=common_words(language_shares(texts, plan.seed))
     )
     path = folder / "model.ftz"
-    trained = train_fasttext(copies, corpus.training.labels, corpus.validation, plan.autotune, plan.seed, path)
+    trained = train_fasttext(variants, corpus.training.labels, corpus.validation, plan.autotune, plan.seed, path)
     return {"labels": trained.labels, **trained.facts}
 
 

@@ -31,7 +31,7 @@ from retvec_lite.model.network_graph import head_logits
 from retvec_lite.model.weight_files import read_safetensors, safetensors_bytes
 from retvec_lite.runtime.interpreters import import_runtime, silent_standard_error
 from retvec_lite.terminal import Progress
-from retvec_lite.training.examples import Examples, HeldOutIds, augmented_copies
+from retvec_lite.training.examples import Examples, HeldOutExamples, write_variants
 from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.network import TrainableNetwork
 from retvec_lite.training.network_part import run_epochs, schedule_for
@@ -180,15 +180,15 @@ def train_table(
         for data in (corpus.training, corpus.validation)
     )
     texts = corpus.training.texts
-    copies = augmented_copies(texts, **settings.typos, common_words=common_words(language_shares(texts, settings.seed)))
+    variants = write_variants(texts, **settings.typos, common_words=common_words(language_shares(texts, settings.seed)))
     rates = {way: way.rate for way in Way if way.rate is not None}
     held_out = [mistype_many(corpus.validation.texts, rate, settings.seed + 1) for rate in rates.values()]
-    groups = [*copies, *held_out]
+    groups = [*variants, *held_out]
     tokens = [vectorizer.tokens(group) for group in groups]
     max_words = slots_for(tokens[0])
     ids = [padded(group, max_words) for group in tokens]
 
-    examples = Examples(ids[: len(copies)], truth, len(labels))
+    examples = Examples(ids[: len(variants)], truth, len(labels))
     rng = np.random.default_rng(settings.seed)
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
@@ -196,7 +196,7 @@ def train_table(
     importance = class_weights(settings.class_weights, examples.targets, labels)
     table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
     network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
-    held = HeldOutIds(dict(zip(rates, ids[len(copies) :], strict=True)), validation)
+    held = HeldOutExamples(dict(zip(rates, ids[len(variants) :], strict=True)), validation)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)

@@ -16,7 +16,7 @@ from retvec_lite.data.typos import mistype_many
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.model.sentence_network import LAST_LAYER, SentenceNetwork
 from retvec_lite.model.weight_files import load_default_embedding
-from retvec_lite.training.examples import augmented_copies
+from retvec_lite.training.examples import write_variants
 from retvec_lite.version import __version__
 
 ROUNDS: Final = 3
@@ -49,9 +49,9 @@ def learn_network(lessons: Lessons, meaning: MeaningFile, folder: Path, rounds: 
 
     def read(number: int) -> tuple[list[Reading], Floats]:
         lesson = lessons.visit(number)
-        copy = augmented_copies(lesson.sentences, copies=1, typo_rate=_TYPO_RATE, seed=number)[0]
-        sizes = np.random.default_rng([_SEED, number]).choice(_SIZES, len(copy))
-        return reader.read([lesson.sentences, copy], sizes), lesson.vectors
+        written = write_variants(lesson.sentences, variants=1, typo_rate=_TYPO_RATE, seed=number)[0]
+        sizes = np.random.default_rng([_SEED, number]).choice(_SIZES, len(written))
+        return reader.read([lesson.sentences, written], sizes), lesson.vectors
 
     settings = {
         "sentences": lessons.digest,

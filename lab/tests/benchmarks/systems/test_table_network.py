@@ -24,7 +24,7 @@ def tiny_corpus() -> Corpus:
     return Corpus("tiny", data.select(range(64)), data.select(range(64, 80)), data.select(range(80, 96)))
 
 
-SETTINGS = FitSettings(epochs=8, copies=2, batch_size=16, learning_rate=3e-3, dropout=0.1)
+SETTINGS = FitSettings(epochs=8, variants=2, batch_size=16, learning_rate=3e-3, dropout=0.1)
 SIZE = TableSize(32, 8, lean=True)
 
 
