@@ -1,6 +1,7 @@
 """The formats, and what a format is: all that `export`, `verify` and the reports ask about one kind of artifact.
 
-To add a format, implement `Format` in a module of its own, name the class in `FORMATS`, and give each recipe its facts.
+To add a format, implement `Format` in a module of its own, name the class in `FORMATS`, and give each recipe its facts. Its suffix also stands in
+`runtime/artifact.py`, `card.py` and `data/sources.py`.
 """
 
 import functools

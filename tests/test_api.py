@@ -136,7 +136,6 @@ def test_training_takes_validation_texts_reports_progress_and_saves_where_asked(
         ({"data": [*TEXTS, 7], "labels": [*LABELS, "alarm"]}, "row 24: 'text' must be a string, not 7"),
         ({"data": TEXTS, "labels": ["alarm"] * 24}, "at least 2 different labels"),
         ({"data": "nothing.csv"}, "Cannot read nothing.csv: No such file"),
-        ({"data": TEXTS, "labels": LABELS, "head": "gru"}, "head must be 'auto'"),
         ({"data": TEXTS, "labels": LABELS, "validation": 1.5}, "validation"),
         ({"data": TEXTS, "labels": LABELS, "typo_rate": 1.5}, "typo_rate"),
         ({"data": TEXTS, "labels": LABELS, "epochs": 0}, "epochs"),

@@ -1,8 +1,9 @@
-"""Every example in a docstring runs as it stands."""
+"""Every example in a docstring runs as it stands, and every file that is named exists."""
 
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -40,3 +41,16 @@ def test_examples_run(api_folder: ApiFolder, tmp_path: Path, monkeypatch: pytest
                 failures.append("".join(report))
     assert seen >= 20, "the examples were not found"
     assert not failures, "\n".join(failures)
+
+
+def test_files_that_are_named_exist() -> None:
+    """In docstrings, comments and messages of the package, between backticks; `numpy.py` is one that must not be run."""
+    root = Path(retvec_lite.__file__).parents[1]
+    packages, others = ("retvec_lite", "converters"), ("engine", "tests")
+    there = {file.as_posix() for folder in (*packages, *others) for file in (root / folder).rglob("*.*")}
+    for file in (file for folder in packages for file in (root / folder).rglob("*.py")):
+        named = re.findall(r"`([\w/]+\.(?:py|c|h))`", file.read_text(encoding="utf-8"))
+        missing = [
+            name for name in named if name != "numpy.py" and not any(path.endswith(f"/{name}") for path in there)
+        ]
+        assert not missing, f"{file} names {missing}"

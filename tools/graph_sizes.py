@@ -43,7 +43,7 @@ def random_model(
     shapes = spec.shapes(embedding.dimension, labels, words)
     weights: dict[str, Floats] = {
         name: snap(rng.normal(size=shape).astype(np.float32), FOUR_BITS)
-        if len(shape) > 1 and name != "head/positions"
+        if len(shape) > 1
         else rng.normal(size=shape).astype(np.float32)
         for name, shape in shapes.items()
     }

@@ -1,6 +1,6 @@
 """The encoder as a Core ML graph: rules 1 to 6 of the contract, from code points to bits.
 
-It computes the same as `model/encoder_graph.py` and `model/normal_form_graph.py` in another way:
+It computes the same as `model/encoder_graph.py` in another way:
 
 - No scatter, which coremltools' value inference (the tests' second opinion) cannot compute. The place of the k-th character, run
   or piece is the number of characters before it, counted by comparing a running total with k. Every such count lies between 0

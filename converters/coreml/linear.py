@@ -1,6 +1,6 @@
 """What stands beside the network as a Core ML graph, in float32 whatever the recipe: n-grams, and the meaning of words.
 
-It computes the same as `model/ngram_graph.py` and `model/meaning_graph.py` in another way, see `encoder.py`. The hashes of n-grams need
+It computes the same as `model/linear_graph.py` in another way, see `encoder.py`. The hashes of n-grams need
 22 bits, which also keeps them away from the neural engine, whose numbers have 11.
 """
 
@@ -38,7 +38,7 @@ class Ngrams(NamedTuple):
 
 
 def find_ngrams(characters: Characters, config: NgramConfig, plain: Var = None) -> Ngrams:
-    """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/ngram_graph.py`.
+    """Hash the n-grams of one text, in float32 whatever the recipe: the same as `model/linear_graph.py`.
 
     N-grams with an unknown letter are left out.
     `plain` are the characters folded to plain letters, where they are known, float32 `[1, max_chars]`.

@@ -16,7 +16,7 @@ from retvec_lite.data.copies import Groups, find_copies, split_rows
 from retvec_lite.data.descriptions import Description
 from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_label, split_labels
 from retvec_lite.data.lines import Skipped, explained
-from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, RowReader
 from retvec_lite.data.sources import check_files, data_files, given_files, label_in_name, names_of_files
 from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
@@ -173,7 +173,7 @@ class _Row(NamedTuple):
     label: Any
 
 
-class _Origin(NamedTuple):
+class _Source(NamedTuple):
     """Where rows come from, for messages: a file, its columns of texts and labels, and what the places count."""
 
     path: Path
@@ -217,7 +217,7 @@ def as_dataset(
     columns = two_columns(data, labels, (how.text_column, how.label_column), IN_MEMORY)
     rows = [_Row(row, row, *cells) for row, cells in enumerate(zip(*columns, strict=True))]
     names = ("text", "label") if labels is not None else (how.text_column, how.label_column)
-    origin, skipped = _Origin(IN_MEMORY, names, "row"), Skipped(how.skip_bad_rows)
+    origin, skipped = _Source(IN_MEMORY, names, "row"), Skipped(how.skip_bad_rows)
     return _checked(IN_MEMORY, [(origin, rows)], bool(how.multi_label), skipped, sample_weight)
 
 
@@ -255,7 +255,10 @@ def read_dataset(
         label = None if has_column else label_in_name(file, how.labels_from)
         columns = (how.text_column, how.label_column if label is None else label)
         required, is_text = columns[: 1 + has_column], how.labels_from == "folder"
-        with explained(file), Rows(file, required, delimiter=how.delimiter, skipped=skipped, is_text=is_text) as rows:
+        with (
+            explained(file),
+            RowReader(file, required, delimiter=how.delimiter, skipped=skipped, is_text=is_text) as rows,
+        ):
             found: list[_Row] = []
             for place, fields in rows:
                 if has_column and fields.get("answer") in ("reject", "ignore"):  # Prodigy
@@ -267,7 +270,7 @@ def read_dataset(
                 number = before + len(found) + skipped.empty + skipped.count
                 found.append(_Row(number, place, text, last))
         before += len(found)
-        parts.append((_Origin(file, columns, rows.unit), found))
+        parts.append((_Source(file, columns, rows.unit), found))
     texts = {origin.path: [row.text for row in rows] for origin, rows in parts}
     skipped.notes += check_files(given, texts, how.labels_from == "folder")
     others = f" and {len(given) - 1} more" if len(given) > 1 else ""
@@ -332,7 +335,7 @@ def _check_dataset(dataset: Dataset) -> None:
 
 def _checked(
     path: Path,
-    parts: Sequence[tuple[_Origin, Sequence[_Row]]],
+    parts: Sequence[tuple[_Source, Sequence[_Row]]],
     multi_label: bool,
     skipped: Skipped,
     weights: Sequence[float] | None = None,
@@ -370,7 +373,7 @@ def _checked(
     return weighted(dataset, weights if each is None else [each[number] for number in kept])
 
 
-def _label(origin: _Origin, row: _Row, multi_label: bool, rows: Sequence[_Row]) -> str:
+def _label(origin: _Source, row: _Row, multi_label: bool, rows: Sequence[_Row]) -> str:
     """Return the label of a row, as `Dataset` has it; raises RetvecLiteError for one that has none, or no text.
 
     All `rows` are for a hint, which takes time; none where nobody is told.

@@ -9,7 +9,7 @@ from typing import Any, Final
 from retvec_lite.contract import UNSPACED
 from retvec_lite.data.labels import label_of, problem_in_label
 from retvec_lite.data.lines import explained
-from retvec_lite.data.rows import LABELLED, Rows
+from retvec_lite.data.rows import LABELLED, RowReader
 from retvec_lite.data.sources import data_files
 from retvec_lite.errors import RetvecLiteError, shown
 
@@ -95,7 +95,7 @@ def _of_mapping(given: Mapping[Any, Any]) -> Iterator[Description]:
 def _of_file(given: str | os.PathLike[str]) -> Iterator[Description]:
     (name, described) = COLUMNS
     for file in data_files([given], LABELLED, "a file of labels"):
-        with explained(file), Rows(file, (name,), whole=True, can_rename=False) as rows:
+        with explained(file), RowReader(file, (name,), whole=True, can_rename=False) as rows:
             if len(rows.columns) > 1 and described not in rows.columns:
                 raise RetvecLiteError(
                     f"No column {described!r} in {file} (found: {', '.join(map(repr, rows.columns))}): call that of the descriptions so."

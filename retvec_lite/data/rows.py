@@ -84,7 +84,7 @@ def missing_column(
     return RetvecLiteError(f"No column {column!r} in {os.fspath(file)} (found: {names}).{advice}")
 
 
-class Rows:
+class RowReader:
     r"""The rows of a file, to be iterated over once inside a `with` block.
 
     Blank lines are rows in text files alone, and rows of a table without anything in their cells are left out. Text is UTF-8, or what a
@@ -97,9 +97,9 @@ class Rows:
 
     Example:
         >>> from pathlib import Path
-        >>> from retvec_lite.data.rows import Rows
+        >>> from retvec_lite.data.rows import RowReader
         >>> _ = Path("messages.csv").write_text('text;label\n"wake me\nup";alarm\n;\nhi;greeting\n')
-        >>> with Rows(Path("messages.csv"), ("text", "label")) as rows:
+        >>> with RowReader(Path("messages.csv"), ("text", "label")) as rows:
         ...     [(row.line, row.fields["label"]) for row in rows]
         [(2, 'alarm'), (5, 'greeting')]
     """
@@ -161,7 +161,7 @@ class Rows:
             self.__exit__()
             raise
 
-    def __enter__(self) -> "Rows":
+    def __enter__(self) -> "RowReader":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final
 from retvec_lite.arguments import as_texts, checked, one_column
 from retvec_lite.contract import SEPARATORS
 from retvec_lite.data.lines import Skipped, explained, marked, open_lines
-from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, Rows, check_suffix, format_of, missing_column, text_rows
+from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, RowReader, check_suffix, format_of, missing_column, text_rows
 from retvec_lite.errors import RetvecLiteError, reason, shown
 from retvec_lite.terminal import counted
 
@@ -56,7 +56,7 @@ def read_texts(
     file = Path(path)
     check_suffix(file, (TEXT_SUFFIX, *LABELLED), "a file of texts")
     with explained(file):
-        rows = Rows(file, [text_column], delimiter=delimiter, skipped=skipped)
+        rows = RowReader(file, [text_column], delimiter=delimiter, skipped=skipped)
 
     def texts() -> Iterator[str]:
         with rows, explained(file):

@@ -23,7 +23,7 @@ from retvec_lite.data.rows import (
     LABELLED,
     PARQUET,
     TEXT_SUFFIX,
-    Rows,
+    RowReader,
     format_of,
 )
 from retvec_lite.data.sources import data_files, refuse_input
@@ -180,7 +180,7 @@ def _all_columns(
 def _columns(source: Path, skipped: Skipped, reading: dict[str, Any]) -> Columns:
     """Return the columns of a file; of JSON, those of all rows."""
     (text,) = reading["required"]
-    with explained(source), Rows(source, skipped=skipped, **reading) as rows:
+    with explained(source), RowReader(source, skipped=skipped, **reading) as rows:
         names = rows.columns or [text] * (format_of(source)[0] == TEXT_SUFFIX)
         if twice := [name for name in names if names.count(name) > 1]:
             raise RetvecLiteError(f"The column {twice[0]!r} appears twice in {source}. Rename one of them.")
@@ -197,7 +197,7 @@ def _batches(sources: Sequence[Path], skipped: Skipped, reading: dict[str, Any])
     """Yield some rows after the other, and how many bytes have been read by then."""
     behind = 0
     for source in sources:
-        with explained(source), Rows(source, skipped=skipped, **reading) as rows:
+        with explained(source), RowReader(source, skipped=skipped, **reading) as rows:
             batch: list[Fields] = []
             characters = 0
             for row in rows:

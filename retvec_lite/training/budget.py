@@ -103,11 +103,8 @@ class Budget:
         room = 1000 * self.max_kb - (least - table) - 2 * ALIGN
         if meaning:
             return room
-        # A byte for each weight of a matrix; vectors and positions are float32.
-        weights = sum(
-            math.prod(shape) * (1 if len(shape) > 1 and name != "head/positions" else 4)
-            for name, shape in self.shapes(head).items()
-        )
+        # A byte for each weight of a matrix; vectors are float32.
+        weights = sum(math.prod(shape) * (1 if len(shape) > 1 else 4) for shape in self.shapes(head).values())
         return min(room, _MOST_WEIGHTS + 1000 * max(self.max_kb - USUAL_KB, 0) - weights)
 
     def buckets(self, head: HeadSpec, meaning: MeaningConfig | None = None) -> int:
@@ -186,7 +183,7 @@ def choose_meaning_kb(
     """
     spec = sentences or HEADS[_usual_head(data) if head == "auto" else head]()
     room = budget.ngram_room(spec)
-    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if are_few(data.texts) else MOST_BUCKETS
+    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if are_few(data.given) else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
     return min(max(room // _MEANING_SHARE, left, least), _MOST_MEANING) // 1000

@@ -114,10 +114,10 @@ def background_texts(file: MeaningFile) -> tuple[str, ...]:
         found = [row["text"] for row in csv.DictReader(opened) if row["lang"] == file.language]
     if found:
         return tuple(rng.sample(found, min(_BACKGROUND, len(found))))
-    return tuple(" ".join(common_words(file, rng, rng.randint(*_WORDS))) for _ in range(_BACKGROUND))
+    return tuple(" ".join(drawn_words(file, rng, rng.randint(*_WORDS))) for _ in range(_BACKGROUND))
 
 
-def common_words(file: MeaningFile, rng: random.Random, count: int) -> list[str]:
+def drawn_words(file: MeaningFile, rng: random.Random, count: int) -> list[str]:
     """Draw words of a language as often as they occur (Zipf's law)."""
     words = file.words[:_COMMON]
     return rng.choices(words, [1.0 / (_FIRST + rank) for rank in range(len(words))], k=count)
@@ -154,7 +154,7 @@ def with_related(
     for place, near in zip(known.tolist(), likeness, strict=True):
         best = np.argsort(cost - near, kind="stable")[:_RELATED].tolist()
         for _ in range(min(_TEXTS, max(1, _MOST // len(known))) // (1 + counts.get(labels[place], 0))):
-            drawn = [file.words[word] for word in rng.choices(best, k=_DRAWN)] + common_words(file, rng, _DRAWN)
+            drawn = [file.words[word] for word in rng.choices(best, k=_DRAWN)] + drawn_words(file, rng, _DRAWN)
             rng.shuffle(drawn)
             texts.append(" ".join(drawn))
             of_labels.append(labels[place])

@@ -124,9 +124,14 @@ class TrainingData:
         return self.count(Origin.GIVEN)
 
     @property
+    def given(self) -> int:
+        """How many labelled texts were given: those set aside are learned from in the end."""
+        return self.texts + self.refit * len(self.held_out.truth)
+
+    @property
     def are_few(self) -> bool:
-        """Whether the labelled texts are few, with one label each."""
-        return are_few(self.texts, self.scheme.multi_label)
+        """Whether these are few, with one label each, see `Request.is_few`."""
+        return are_few(self.given, self.scheme.multi_label)
 
     @functools.cached_property
     def labelled(self) -> int:
@@ -218,7 +223,7 @@ def make_examples(
         write_variants((*others, *unlabelled), seed=seed + 2, **ways),
         strict=True,
     )
-    mistyped = [[*texts, *names, *more] for texts, more in pairs]
+    mistyped: list[Sequence[str]] = [(*texts, *names, *more) for texts, more in pairs]
     held_out = {way: mistype_many(validation.texts, way.rate, seed + 1) for way in Way if way.rate is not None}
     if typo_rate:
         draw = random.Random(seed + 1).random
@@ -233,7 +238,7 @@ def make_examples(
     targets = np.concatenate([targets, np.full(len(unlabelled), -1, targets.dtype)]) if unlabelled else targets
     groups = [clean, *mistyped, *held_out.values(), background]
     rules = config or EncoderConfig(word_length=word_length)
-    asked = count_words(clean, rules)
+    asked = count_uncut_words(clean, rules)
     config = config or choose_sizes(clean, asked, rules)
     reader = TextReader((text for group in groups for text in group), config, progress)
     ids = [reader.word_ids(group) for group in groups]
@@ -311,7 +316,7 @@ def write_variants(
     return [[rewrite(text) for text in texts] for _ in range(variants)]
 
 
-def count_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:
+def count_uncut_words(texts: Sequence[str], rules: EncoderConfig) -> npt.NDArray[np.int64]:
     """Return how many words each text has in its first 4,096 code points, int64 `[texts]`; the sizes in `rules` do not matter."""
     longest = dataclasses.replace(rules, max_chars=LONGEST_COUNTED, max_words=LONGEST_COUNTED)
     return TextReader(texts, longest).count_words(texts)

@@ -27,7 +27,7 @@ from retvec_lite.training.linear_model import (
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import MANY, HeldOutLogits, Plan, held_out_logits, judge
+from retvec_lite.training.plan import MANY, HeldOutLogits, Plan, held_out_logits, mean_score
 
 _LONG: Final = 30
 """Words of a typical text from which texts are long."""
@@ -114,7 +114,7 @@ class LinearPart:
         usual = self._predict()
         self._penalty = FIRM
         firm = self._predict()
-        if judge(firm, self._data).beats(judge(usual, self._data)):
+        if mean_score(firm, self._data).beats(mean_score(usual, self._data)):
             return firm
         self._penalty = PENALTY
         return usual

@@ -15,7 +15,7 @@ from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.examples import Rows, TrainingData
-from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.teacher import Teacher
 
@@ -78,11 +78,6 @@ class FitSettings:
     def steps(self, texts: int) -> int:
         """Return how many optimizer steps all epochs take."""
         return self.epochs * max(1, texts // self.batch(texts))
-
-
-def needs_no_network(texts: Dataset, request: Request) -> bool:
-    """Return whether a linear part alone is fitted: to few texts with one label each, unless something of a network is asked for."""
-    return are_few(len(texts), texts.multi_label) and not request.options.ask_for_network
 
 
 def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> FitSettings:
@@ -169,7 +164,7 @@ class Plan:
     buckets: int
     embedding: Mapping[str, Floats]
     settings: FitSettings
-    meaning: MeaningPart | None = None
+    meaning: MeaningReader | None = None
     meaning_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     sentences: SentenceNetwork | None = None
     pieces: PiecesFile | None = None
@@ -240,7 +235,7 @@ class Score(NamedTuple):
         return self.score > other.score + 2 * other.error
 
 
-def judge(logits: HeldOutLogits, data: TrainingData) -> Score:
+def mean_score(logits: HeldOutLogits, data: TrainingData) -> Score:
     """Return how good answers to the held-out texts are."""
     return Score(
         *np.mean(

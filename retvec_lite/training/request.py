@@ -20,8 +20,8 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.model.facts import data_hash
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
-from retvec_lite.training.encoders import encode_of, read_teacher, sign_of
 from retvec_lite.training.options import AUTO, NONE, REJECT_AT, TrainOptions
+from retvec_lite.training.sentence_encoders import encode_of, read_teacher, sign_of
 from retvec_lite.version import CREATED_BY
 
 NONE_LABEL: Final = "none of these"
@@ -34,6 +34,11 @@ OWN: Final = "sha256:"
 
 _NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
 """What is meant as a share and is none."""
+
+
+def are_few(given: int, multi_label: bool = False) -> bool:
+    """Return whether so many labelled texts are few, those that are set aside for validation among them."""
+    return given <= FEW and not multi_label
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -94,15 +99,15 @@ class Request:
         }
 
     @property
+    def is_few(self) -> bool:
+        """Whether the labelled texts are few, with one label each: then a linear part alone reads them, unless something of a network is asked for."""
+        return are_few(len(self.training), self.training.multi_label)
+
+    @property
     def none_label(self) -> str | None:
         """The label of texts that belong to no other one: the unknown label, or that of texts which an encoder finds unlike all labelled ones."""
         unknown, taught = self.options.unknown_label, any(map(encode_of, self.teacher.values()))
         return NONE_LABEL if unknown is None and taught and NONE_LABEL not in self.training.classes else unknown
-
-
-def are_few(texts: int, multi_label: bool = False) -> bool:
-    """Return whether so many texts are cross-validated, and with one label each also read by a linear part alone: the one place that decides it."""
-    return texts <= FEW and not multi_label
 
 
 def _word(given: Any, words: Sequence[str], content: Callable[[], str]) -> str:

@@ -10,6 +10,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from retvec_lite.training.sentences import SentenceReader, embed_words
 Found = TypeVar("Found")
 
 _OVER: Final = ("", 0, 0)
+"""What is reported last, for whoever waits."""
 
 _NICENESS: Final = 10
 """Niceness of work that gives way, above the usual: of a core that both want, Linux gives it a tenth (1.25 to the power of 10,
@@ -54,8 +56,7 @@ class Beside:
         self._gives_way = gives_way and sys.platform == "linux"
         self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
         self._stopped = threading.Event()
-        self._is_over = False
-        self._errors: list[BaseException] = []
+        self._outcome: Future[Any] = Future()
 
     def report(self, what: str, done: int, total: int) -> None:
         """Keep what the other thread's work reports, for the main thread to tell; end that work once nobody waits for it."""
@@ -67,15 +68,13 @@ class Beside:
         """Tell of the main thread's work, and of what was reported meanwhile; raise what the other thread raised."""
         while not self._reports.empty():
             self._next()
-        if self._errors:
-            raise self._errors[0]
+        if self._outcome.done() and (error := self._outcome.exception()):
+            raise error
         self._progress(what, done, total)
 
     def _next(self) -> None:
         """Tell of the next report; wait for it if there is none."""
-        report = self._reports.get()
-        self._is_over |= report == _OVER
-        if report != _OVER:
+        if (report := self._reports.get()) != _OVER:
             self._progress(*report)
 
     @contextlib.contextmanager
@@ -84,32 +83,25 @@ class Beside:
 
         What ends the block, such as Ctrl-C, ends the function at its next report.
         """
-        found: list[Found] = []
-        self._errors = errors = []
+        self._outcome = outcome = Future[Found]()
 
         def work() -> None:
             try:
                 if self._gives_way:
                     own = threading.get_native_id()
                     os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
-                found.append(function())
+                outcome.set_result(function())
             except BaseException as error:  # noqa: BLE001 - raised again in the main thread
-                errors.append(error)
+                outcome.set_exception(error)
             self._reports.put(_OVER)
 
-        # A daemon: an interpreter that ends does not wait for a solver.
-        thread = threading.Thread(target=work, daemon=True)
-
         def result() -> Found:
-            while not self._is_over:
+            while not (outcome.done() and self._reports.empty()):
                 self._next()
-            if errors:
-                raise errors[0]
-            return found[0]
+            return outcome.result()
 
-        self._is_over = False
-        self._stopped.clear()
-        thread.start()
+        # A daemon: an interpreter that ends does not wait for a solver.
+        threading.Thread(target=work, daemon=True).start()
         try:
             yield result
         finally:

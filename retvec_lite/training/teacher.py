@@ -15,8 +15,8 @@ from retvec_lite.data.labels import label_of
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress
 from retvec_lite.training.described import Origin
-from retvec_lite.training.encoders import Encode, ask_once, encode_of
 from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.sentence_encoders import Encode, ask_once, encode_of
 
 _STRENGTH: Final = 10.0
 """C of the regression, chosen on validation texts of 22 sets in 14 languages."""

@@ -44,7 +44,7 @@ _WEAKEST: Final = 2
 """Labels that it names because their F1 is the lowest."""
 
 
-class Judged(NamedTuple):
+class Decided(NamedTuple):
     """What held-out texts say.
 
     Attributes:
@@ -64,7 +64,7 @@ def decide(
     reject_at: float,
     unknown_label: str | None,
     background: Floats | None = None,
-) -> Judged:
+) -> Decided:
     """Choose when a text has a label, and score the answers; logits are float32 `[texts, classes]`.
 
     Those of the `background`, texts of no label, decide where there are no held-out texts.
@@ -87,14 +87,14 @@ def decide(
     if not len(data.held_out.truth):
         others = None if background is None else probabilities(background)
         facts = {"accuracy_error": 0.0, "validation": {}, "rates": [], "right_answers": 0.0}
-        return Judged(choose_blindly(decision, data.labels, others), outcomes, facts)
+        return Decided(choose_blindly(decision, data.labels, others), outcomes, facts)
     if data.scheme.multi_label:
         outcomes = choose_several(outcomes, data)
         decision = outcomes[Way.CLEAN].decision
     else:
         decision = choose_decision(outcomes, reject_at)
         outcomes = {way: dataclasses.replace(each, decision=decision) for way, each in outcomes.items()}
-    return Judged(decision, outcomes, _facts(outcomes, _standard_error(logits[Way.CLEAN], data)))
+    return Decided(decision, outcomes, _facts(outcomes, _standard_error(logits[Way.CLEAN], data)))
 
 
 def _facts(outcomes: Mapping[Way, Outcome], error: float) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def choose_several(outcomes: Mapping[Way, Outcome], data: TrainingData) -> dict[
             groups[others] = number
     ways = len(outcomes)
     probabilities = np.concatenate([each.probabilities for each in outcomes.values()])
-    found = choose_thresholds(probabilities, np.tile(truth, (ways, 1)), np.tile(groups, ways))
+    found = choose_thresholds_of_several(probabilities, np.tile(truth, (ways, 1)), np.tile(groups, ways))
     decision = Decision(characters=data.characters, thresholds=found.values)
     given = np.split(found.answers, ways)
     return {
@@ -193,7 +193,7 @@ def choose_several(outcomes: Mapping[Way, Outcome], data: TrainingData) -> dict[
     }
 
 
-def choose_thresholds(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:
+def choose_thresholds_of_several(probabilities: Floats, truth: Ints, groups: Ints) -> Thresholds:
     """Choose a threshold for each label.
 
     Probabilities, float32 `[texts, classes]`, are of texts that the classifier was not trained on; `truth`, int32 `[texts, classes]`, is

@@ -4,20 +4,23 @@ What becomes of a text on the way, and where:
 
     a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py and data/lines.py
     str, learned from or held out              divide, here; described.py adds what labels are called and mean
-    variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; none below 1,000 texts
+    variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; of few texts, none below 1,000
     normal form, words as ids                  reading.py, by the C engine
-    what a file has room for                   choose_parts_of_file, here, by budget.py, which counts n-grams a first time
-    n-grams, what its words mean together      linear_features.py; meaning_part.py, whose table meaning_table.py makes of the words of all texts
+    what a file has room for                   choose_parts_of_file, here, by budget.py; where texts are few or labels many, n-grams are counted for it
+    n-grams, what its words mean together      linear_features.py; meaning_reader.py, whose table meaning_table.py makes of the words of all texts
     word vectors, a sentence vector            network.py, sentences.py
     logits of each part                        linear_part.py (solved by linear_model.py), network_part.py
     logits of the classifier                   stacking.py
     a label, several, or none                  thresholds.py, by the rules of data/rejection.py
-    weights, facts, report, the text itself    trained.py writes a new folder, and puts it in its place in the end
+    weights, facts, report, the text itself    trained.py fills a hidden folder, whose entries files.py moves to their places in the end
 
 Few texts are read by a linear part alone, with the usual penalty unless the firm one is clearly better. They are cross-validated: every text
 is predicted by a model that has not seen it, which says how sure answers are, and the model that is kept learns from all texts. With many
 texts, a tenth of them is enough to decide what network and linear part count; the linear part, which is quickly fitted again, then learns
 from that tenth as well. Of a long text, training reads the beginning; windows are for answers alone.
+
+Held-out texts are `HeldOutTexts` when they are set aside, `HeldOutExamples` when they are read, `HeldOutLogits` when a part answers them, and
+`HeldOutAnswers` when the classifier does.
 """
 
 import contextlib
@@ -48,7 +51,6 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.budget import Budget, choose_meaning_kb, choose_parts
 from retvec_lite.training.described import Origin, background_texts, describe, with_related
-from retvec_lite.training.encoders import ITSELF
 from retvec_lite.training.examples import Rows, Split, TrainingData, make_examples
 from retvec_lite.training.languages import (
     Language,
@@ -61,9 +63,10 @@ from retvec_lite.training.languages import (
 )
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.meaning_part import make_part
-from retvec_lite.training.plan import FitSettings, Plan, Score, judge, needs_no_network, settings_for
+from retvec_lite.training.meaning_reader import make_reader
+from retvec_lite.training.plan import FitSettings, Plan, Score, mean_score, settings_for
 from retvec_lite.training.request import Request, are_few
+from retvec_lite.training.sentence_encoders import ITSELF
 from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
 from retvec_lite.training.teacher import Encoders, make_teacher
 from retvec_lite.training.thresholds import decide
@@ -93,9 +96,9 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.options.max_kb`, or a loss that
             is no longer finite.
     """
-    taught, score, of_teacher = _fit(request, settings, progress)
+    trained, score, of_teacher = _fit(request, settings, progress)
     if not request.unlabelled:
-        return taught
+        return trained
     by = " and ".join(request.teacher) or ITSELF
     facts: dict[str, Any] = {"unlabelled_texts": len(request.unlabelled), "taught": {"by": by}}
     if score:
@@ -103,9 +106,9 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         assert score_alone is not None
         facts["taught"] |= {"alone": round(score_alone.score, 4), "taught": round(score.score, 4)} | of_teacher
         if score_alone.beats(score):
-            facts |= {"unlabelled_texts": 0, "options": taught.model.training["options"]}
-            taught = alone
-    return taught._replace(model=dataclasses.replace(taught.model, training={**taught.model.training, **facts}))
+            facts |= {"unlabelled_texts": 0, "options": trained.model.training["options"]}
+            trained = alone
+    return trained._replace(model=dataclasses.replace(trained.model, training={**trained.model.training, **facts}))
 
 
 def _fit(
@@ -116,11 +119,11 @@ def _fit(
     plan, tested = make_plan(request, settings, progress)
     data = plan.data
     stack = fit_parts(plan, progress)
-    judged = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
+    decided = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
     rows = tuple(request.training.given_rows[place] for place in tested.rows)
     warned = (*request.warnings, *_about_names(request.training, plan))
-    held_out = HeldOutAnswers(tested.texts, rows, judged.outcomes, warned)
+    answers = HeldOutAnswers(tested.texts, rows, decided.outcomes, warned)
     facts: dict[str, Any] = {
         "created_by": CREATED_BY,
         "data": request.training.path.name or request.training.path.resolve().name,  # of the current folder
@@ -141,13 +144,13 @@ def _fit(
         "settings": dataclasses.asdict(plan.settings),
         "reject_at": request.options.reject_at,
         "max_kb": request.options.max_kb,
-        "estimated_bytes": estimate_bytes(shapes, data.config, data.labels, judged.decision),
+        "estimated_bytes": estimate_bytes(shapes, data.config, data.labels, decided.decision),
         "smallest_label": list(request.training.smallest_label),
         "baseline": plain_svm(data),
         **stack.facts,
-        **judged.facts,
-        "doubtful": len(held_out.check.suspects),
-        "one_label": next(([pair.first, pair.second, pair.texts] for pair in held_out.check.twins), None),
+        **decided.facts,
+        "doubtful": len(answers.check.suspects),
+        "one_label": next(([pair.first, pair.second, pair.texts] for pair in answers.check.twins), None),
     }
     known = plan.sentences or request.embedding
     model = TrainedModel(
@@ -158,13 +161,13 @@ def _fit(
         embedding={"name": known.name, "card": known.card} if known else {"name": "raw", "card": {}},
         training=facts,
         ngrams=stack.linear.config if stack.linear else None,
-        decision=judged.decision,
+        decision=decided.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    score = judge(stack.logits, data) if held_out.validation else None
+    score = mean_score(stack.logits, data) if answers.validation else None
     teacher, is_tested = plan.teacher, bool(data.folds)
     of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
-    return Trained(model, held_out), score, of_teacher
+    return Trained(model, answers), score, of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:
@@ -214,13 +217,12 @@ def make_plan(
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     seed = fixed.seed if fixed else request.options.seed
     training, held_out = divide(request, seed)
-    is_few = are_few(len(training), training.multi_label)
-    described = describe(training, few=is_few)
+    described = describe(training, few=request.is_few)
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
-    is_linear = needs_no_network(training, request)
-    if is_few and language.source:
+    is_linear = request.is_few and not request.options.ask_for_network
+    if request.is_few and language.source:
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
     else:  # nothing tells whether a name means what the texts of its label mean
         described = describe(training, few=False)
@@ -245,7 +247,7 @@ def make_plan(
     budget = Budget.of(request, data)
     head = LinearHead.name if is_linear else request.options.head
     plan = choose_parts_of_file(head, budget, data, settings, language, others, sentences)
-    pieces = None if language.source or not is_few else choose_pieces(spoken, request)
+    pieces = None if language.source or not request.is_few else choose_pieces(spoken, request)
     if pieces and usual_kind(data.clean)[1] == pieces.longest:
         plan = dataclasses.replace(plan, pieces=pieces, meaning_facts={"pieces": pieces.language})
     if request.teacher:
@@ -312,7 +314,7 @@ def choose_parts_of_file(
     meaning, chosen = None, None
     if source:
         kilobytes = choose_meaning_kb(budget, data, asked, count, len(others), spec)
-        meaning, more = make_part(source, data, kilobytes, others, settings.seed)
+        meaning, more = make_reader(source, data, kilobytes, others, settings.seed)
         with contextlib.suppress(RetvecLiteError):
             chosen = choose_parts(budget, data, asked, count, meaning.config, spec)
         facts = {**facts, **more}

@@ -379,14 +379,10 @@ def test_options_that_do_not_go_together(source: Path, options: dict[str, Any], 
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for classifier, arguments, sentence in (
-        (REFERENCE, ["--format", "coreml", "--embed"], "The option embed needs the format tflite"),
-        (tmp_path, [], "classifier.safetensors"),
-    ):
-        assert main(["export", str(classifier), "--out", str(tmp_path / "dist"), *arguments]) == 2
-        err = capsys.readouterr().err
-        assert err.startswith("retvec-lite: error:") and sentence in err
-        assert not (tmp_path / "dist").exists()
+    assert main(["export", str(tmp_path), "--out", str(tmp_path / "dist")]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("retvec-lite: error:") and "classifier.safetensors" in err
+    assert not (tmp_path / "dist").exists()
 
 
 @pytest.mark.usefixtures("converted")

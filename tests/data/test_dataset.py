@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from refusals import refusal
 
 from retvec_lite.data.dataset import Dataset, read_dataset
-from retvec_lite.data.rows import Rows
+from retvec_lite.data.rows import RowReader
 from retvec_lite.data.texts import read_texts
 from retvec_lite.data.warnings import check_trainable
 from retvec_lite.errors import RetvecLiteError
@@ -69,7 +69,7 @@ def test_a_cell_is_as_long_as_it_likes_whatever_else_is_read_meanwhile(tmp_path:
         assert read_dataset(path).texts == ("x", text, text)
         assert [next(other), next(one), next(other), next(one)] == ["x", text, text, text]
         assert read_dataset(path).texts[2] == next(other) == text
-        with Rows(path, ("text", "label")) as first, Rows(path, ("text", "label")) as second:
+        with RowReader(path, ("text", "label")) as first, RowReader(path, ("text", "label")) as second:
             assert [row.line for pair in zip(first, second, strict=True) for row in pair] == [2, 2, 3, 3, 4, 4]
     finally:
         csv.field_size_limit(before)

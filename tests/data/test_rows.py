@@ -15,7 +15,7 @@ import pytest
 from retvec_lite.data import lines
 from retvec_lite.data.dataset import read_dataset
 from retvec_lite.data.lines import Skipped
-from retvec_lite.data.rows import Rows
+from retvec_lite.data.rows import RowReader
 from retvec_lite.data.texts import read_texts
 from retvec_lite.errors import RetvecLiteError
 
@@ -97,7 +97,7 @@ def test_packed_in_ways_that_pyarrow_knows(tmp_path: Path) -> None:
 )
 def test_the_header_decides(tmp_path: Path, header: str, required: list[str], expected: list[str]) -> None:
     (tmp_path / "d.csv").write_text(f"{header}\n")
-    with Rows(tmp_path / "d.csv", required) as rows:
+    with RowReader(tmp_path / "d.csv", required) as rows:
         assert rows.columns == expected
 
 

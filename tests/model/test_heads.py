@@ -104,7 +104,6 @@ def test_the_logits_read_the_vector() -> None:
         ({"name": ["pool"], "hidden": 3}, "pool"),
         ({"name": "pool"}, "none"),
         ({"name": "pool", "hidden": 3, "depth": 1}, "depth"),
-        ({"name": "rnn", "units": 3}, "rnn"),
         ({"name": "pool", "hidden": "3"}, "'3'"),
         ({"name": "pool", "hidden": 0}, "0"),
         ({"name": "pool", "hidden": True}, "True"),

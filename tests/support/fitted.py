@@ -16,7 +16,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.options import TrainArguments
 from retvec_lite.training.plan import FitSettings, Plan
@@ -73,7 +73,7 @@ def linear_of(
     data: TrainingData,
     buckets: int = 256,
     settings: FitSettings = QUICK,
-    meaning: MeaningPart | None = None,
+    meaning: MeaningReader | None = None,
     progress: Progress = silent,
 ) -> LinearPart:
     """The linear part of a plan without a network."""

@@ -14,7 +14,7 @@ from retvec_lite.training import network_part, stacking
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import common_words, language_shares
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.meaning_part import MeaningPart, make_part
+from retvec_lite.training.meaning_reader import MeaningReader, make_reader
 from retvec_lite.training.network_part import NetworkPart
 from retvec_lite.training.train import Trained
 
@@ -88,5 +88,5 @@ def synonym_data() -> TrainingData:
 
 
 @pytest.fixture(scope="session")
-def synonym_part(synonym_data: TrainingData) -> MeaningPart:
-    return make_part(synonyms(), synonym_data, 25)[0]
+def synonym_reader(synonym_data: TrainingData) -> MeaningReader:
+    return make_reader(synonyms(), synonym_data, 25)[0]

@@ -12,7 +12,7 @@ from retvec_lite import contract
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.typos import Way
 from retvec_lite.training import reading
-from retvec_lite.training.examples import choose_sizes, count_words, make_examples, write_variants
+from retvec_lite.training.examples import choose_sizes, count_uncut_words, make_examples, write_variants
 from retvec_lite.training.reading import TextReader
 from retvec_lite.windows import read_text
 
@@ -21,7 +21,7 @@ MISTYPED = (Way.CLEAN, Way.FEW_TYPOS, Way.MANY_TYPOS)
 
 def sized(found: Sequence[str]) -> EncoderConfig:
     rules = EncoderConfig()
-    return choose_sizes(found, count_words(found, rules), rules)
+    return choose_sizes(found, count_uncut_words(found, rules), rules)
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def test_short_examples_leave_room_for_sentences(found: list[str]) -> None:
 def test_chars_rarely_cut_what_slots_could_hold(length: int) -> None:
     rng = np.random.default_rng(length)
     found = [" ".join("w" * max(1, int(rng.poisson(length))) for _ in range(rng.integers(1, 40))) for _ in range(200)]
-    counts = count_words(found, EncoderConfig())
+    counts = count_uncut_words(found, EncoderConfig())
     config = choose_sizes(found, counts, EncoderConfig())
     assert np.mean(TextReader(found, config).count_words(found) < counts) <= 0.03
 

@@ -15,7 +15,7 @@ from retvec_lite.training import train as trainer
 from retvec_lite.training.described import Origin, describe
 from retvec_lite.training.examples import make_examples
 from retvec_lite.training.linear_model import FIRM, PENALTY
-from retvec_lite.training.meaning_part import MeaningPart
+from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.train import choose_folds
 
 
@@ -23,7 +23,7 @@ from retvec_lite.training.train import choose_folds
     ("few", "meaning", "expected"), [(True, True, True), (True, False, True), (False, True, False)]
 )
 def test_texts_get_with_meaning_names_of_labels(
-    synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
+    synonym_reader: MeaningReader, monkeypatch: pytest.MonkeyPatch, few: bool, meaning: bool, expected: bool
 ) -> None:
     training = tiny_dataset(6)
     named = Dataset(training.texts, tuple(f"{WORDS[label][0]}_please" for label in training.labels), training.path)
@@ -39,25 +39,25 @@ def test_texts_get_with_meaning_names_of_labels(
         return plain(features, targets, classes, **options)
 
     monkeypatch.setattr(linear_part, "fit_linear", fit_linear)
-    fitter = linear_of(told, meaning=synonym_part if meaning else None)
+    fitter = linear_of(told, meaning=synonym_reader if meaning else None)
     fitter.read()
     fitter._fit_rows(np.arange(28))
     assert told.are_few == expected
     assert seen == [2 * (24 + 4 * meaning)], "texts, a mistyped variant, and names"
 
 
-def test_progress_counts_all_fits(synonym_part: MeaningPart) -> None:
+def test_progress_counts_all_fits(synonym_reader: MeaningReader) -> None:
     training = tiny_dataset(12)
     told = make_examples(
         training, training, variants=2, typo_rate=0.2, seed=0, config=TINY_CONFIG, folds=choose_folds(training, 0)
     )
     seen: list[tuple[int, int]] = []
-    linear_of(told, meaning=synonym_part, progress=lambda _, done, total: seen.append((done, total))).fit_and_answer()
+    linear_of(told, meaning=synonym_reader, progress=lambda _, done, total: seen.append((done, total))).fit_and_answer()
     assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
 
 
 def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
-    synonym_part: MeaningPart, monkeypatch: pytest.MonkeyPatch
+    synonym_reader: MeaningReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = tiny_dataset(counts={"alarm": 6, "music": 6})
     labels = sorted(set(training.labels))
@@ -69,7 +69,7 @@ def test_a_name_is_no_text_where_it_means_what_other_labels_texts_mean(
         told = make_examples(
             named, named, variants=1, typo_rate=0.2, seed=0, config=TINY_CONFIG, described=describe(named, few=True)
         )
-        fitter = linear_of(told, meaning=synonym_part)
+        fitter = linear_of(told, meaning=synonym_reader)
         fitter.read()
         seen: list[int] = []
         with monkeypatch.context() as patch:

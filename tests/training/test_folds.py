@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.warnings import check_trainable
-from retvec_lite.training.request import FEW
+from retvec_lite.training import request as requests
 from retvec_lite.training.train import choose_folds, make_plan
 
 
@@ -73,11 +73,13 @@ def test_folds_follow_the_seed() -> None:
     assert one == again != other
 
 
-def test_many_texts_have_no_folds() -> None:
-    assert FEW == 3000
-    for count, folds in ((FEW // 2, 3), (FEW // 2 + 1, 0)):
-        request = asked(counted(count, count), head="linear", embedding="raw", typo_rate=0.0)
-        assert make_plan(request)[0].data.folds == folds
+def test_texts_set_aside_do_not_make_the_others_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the border, there are no folds and there is a network; up to it, folds and none."""
+    assert requests.FEW == 3000
+    monkeypatch.setattr(requests, "FEW", 40)
+    for count, trains in ((20, False), (21, True)):
+        plan, _ = make_plan(asked(counted(count, count)))
+        assert plan.trains == trains == (not plan.data.are_few) == (not plan.data.folds)
 
 
 def repeated(times: int, texts: int = 90, seed: int = 0) -> Dataset:

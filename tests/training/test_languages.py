@@ -16,10 +16,10 @@ from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import meaning_part
+from retvec_lite.training import meaning_reader
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import Translation, other_languages, plain_words, similar_words, translate
-from retvec_lite.training.meaning_part import LEAST_WORDS, MeaningPart, make_part
+from retvec_lite.training.meaning_reader import LEAST_WORDS, MeaningReader, make_reader
 from retvec_lite.training.train import Trained
 
 KB = 50
@@ -100,7 +100,7 @@ def test_translations_come_before_words_that_mean_the_same() -> None:
     assert other not in found, "they are of the words of another language"
 
 
-def test_every_second_copy_is_a_translation(data: TrainingData) -> None:
+def test_every_second_variant_is_a_translation(data: TrainingData) -> None:
     assert len(data.mistyped) == len(data.examples.variants) == 4
     for variant, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
         left = sum(word in KNOWN for text in variant for word in text.split())
@@ -114,18 +114,18 @@ def test_every_second_copy_is_a_translation(data: TrainingData) -> None:
 # --- one table --------------------------------------------------------------------------------------------------------
 
 
-def numbers(part: MeaningPart, *words: str) -> list[int]:
+def numbers(part: MeaningReader, *words: str) -> list[int]:
     return look_up([tuple(map(ord, word)) for word in words], part.config, part.weights)
 
 
 def test_languages_share_a_table(data: TrainingData) -> None:
-    part, facts = make_part(synonyms(), data, KB, [foreign()])
+    part, facts = make_reader(synonyms(), data, KB, [foreign()])
     assert set(facts["languages"]) == {"en", "ka"} and sum(facts["languages"].values()) == facts["words"]
     assert abs(facts["languages"]["en"] - facts["languages"]["ka"]) <= 1 and facts["language"] == "en"
     assert sum(value.size for value in part.weights.values()) <= 1000 * KB
     known = sorted(KNOWN)
     assert min(numbers(part, *known, *map(in_georgian, known))) >= 0
-    alone, facts = make_part(synonyms(), data, KB)
+    alone, facts = make_reader(synonyms(), data, KB)
     assert "languages" not in facts and numbers(alone, in_georgian("wake")) == [-1]
 
 
@@ -134,7 +134,7 @@ def test_files_of_one_space_need_no_codebooks_in_common(data: TrainingData) -> N
     other = dataclasses.replace(file, codes=255 - file.codes, codebooks=file.codebooks[:, ::-1])
     np.testing.assert_array_equal(other.vectors, file.vectors)
     assert other_languages(synonyms(), [other]) == [other]
-    first, second = (make_part(synonyms(), data, KB, [each])[0].weights for each in (file, other))
+    first, second = (make_reader(synonyms(), data, KB, [each])[0].weights for each in (file, other))
     assert all(np.array_equal(value, second[name]) for name, value in first.items())
 
 
@@ -142,7 +142,7 @@ def test_words_like_those_of_the_texts_come_first(data: TrainingData) -> None:
     """The rarest words of the language are kept if they mean what words of the texts mean."""
     file = foreign()
     last = dataclasses.replace(file, words=file.words[::-1], codes=file.codes[::-1])
-    part, facts = make_part(synonyms(), data, 47, [last])
+    part, facts = make_reader(synonyms(), data, 47, [last])
     assert facts["languages"]["ka"] < len(last.words)
     assert min(numbers(part, *map(in_georgian, (*KNOWN, *UNSEEN.values())))) >= 0
 
@@ -150,7 +150,7 @@ def test_words_like_those_of_the_texts_come_first(data: TrainingData) -> None:
 def test_a_word_of_the_texts_keeps_its_meaning(data: TrainingData) -> None:
     """`wake` of the other language means something else, and is its most frequent word."""
     words = tuple({"please": "wake"}.get(word, "z" + word) for word in synonyms().words)
-    part, _ = make_part(synonyms(), data, KB, [dataclasses.replace(synonyms("xx"), words=words)])
+    part, _ = make_reader(synonyms(), data, KB, [dataclasses.replace(synonyms("xx"), words=words)])
     wake, same, please = part.weights["meaning/codes"][numbers(part, "wake", UNSEEN["alarm"], "please")]
     assert (wake == same).all() and (wake != please).any()
 
@@ -158,16 +158,16 @@ def test_a_word_of_the_texts_keeps_its_meaning(data: TrainingData) -> None:
 def test_too_many_languages_are_refused(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
     others = [foreign(f"x{letter}", lambda word, letter=letter: word + letter) for letter in "bcdf"]
     with pytest.raises(RetvecLiteError) as refused:
-        make_part(synonyms(), data, 40, others)
+        make_reader(synonyms(), data, 40, others)
     assert str(refused.value) == (
         "5 languages, en included, need 1,000 words each, but a table of 40 kB has room for 1,547: leave languages out."
     )
     with pytest.raises(RetvecLiteError, match=r"room for 4,[0-9]{3}: name at most 3 in languages\."):
-        make_part(synonyms(), data, 85, others)
-    assert 5000 <= make_part(synonyms(), data, 93, others)[1]["words"] < 5100
-    monkeypatch.setattr(meaning_part, "LEAST_WORDS", 4000)
+        make_reader(synonyms(), data, 85, others)
+    assert 5000 <= make_reader(synonyms(), data, 93, others)[1]["words"] < 5100
+    monkeypatch.setattr(meaning_reader, "LEAST_WORDS", 4000)
     with pytest.raises(RetvecLiteError, match=r"leave languages out\.$"):
-        make_part(synonyms(), data, 93, others)
+        make_reader(synonyms(), data, 93, others)
 
 
 def test_languages_go_together() -> None:

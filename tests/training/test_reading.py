@@ -16,7 +16,7 @@ from retvec_lite.contract import EncoderConfig, Ints
 from retvec_lite.ngrams import NgramConfig, ngram_buckets
 from retvec_lite.runtime import native
 from retvec_lite.training import reading
-from retvec_lite.training.examples import count_words
+from retvec_lite.training.examples import count_uncut_words
 from retvec_lite.training.linear_features import count_ngrams
 from retvec_lite.training.reading import Ragged, TextReader
 from retvec_lite.windows import Kept, read_text
@@ -64,7 +64,7 @@ def count_reference_words(text: str, rules: EncoderConfig) -> int:
 def test_ids_name_the_reference_s_words(rules: EncoderConfig, found: list[str], size: tuple[int, int]) -> None:
     config = dataclasses.replace(rules, max_chars=size[0], max_words=size[1])
     groups = [found, found[::-1], TEXTS]
-    assert count_words(found, rules).tolist() == [count_reference_words(text, rules) for text in found]
+    assert count_uncut_words(found, rules).tolist() == [count_reference_words(text, rules) for text in found]
     reader = TextReader([*found, *TEXTS], config)
     ids = [reader.word_ids(group) for group in groups]
     assert_reference_words(groups, ids, reader.words, config)
@@ -84,7 +84,7 @@ LONG = ["word " * 300, "漢字かな" * 200, "ไทยภาษา" * 90 + " ab
 )
 def test_long_texts_and_unspaced_scripts(size: tuple[int, int]) -> None:
     config = EncoderConfig(max_chars=size[0], max_words=size[1])
-    counts = count_words(LONG, config)
+    counts = count_uncut_words(LONG, config)
     assert counts.tolist() == [count_reference_words(text, config) for text in LONG]
     ids, words = encode(LONG, config)
     assert_reference_words([LONG], [ids], words, config)
@@ -139,7 +139,7 @@ def test_no_texts_and_no_words() -> None:
 def test_words_are_counted_beyond_every_limit() -> None:
     tiny = EncoderConfig(max_chars=1, max_words=1)
     found = ["7 " * 2047 + "漢" * 9]
-    assert count_words(found, tiny).tolist() == [2047 + 2], "the first 4,096 code points"
+    assert count_uncut_words(found, tiny).tolist() == [2047 + 2], "the first 4,096 code points"
 
 
 # --- n-grams ----------------------------------------------------------------------------------------------------------

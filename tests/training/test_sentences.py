@@ -22,7 +22,7 @@ from retvec_lite.model import reference_network
 from retvec_lite.model.reference_network import Reference, embed, head_logits
 from retvec_lite.model.sentence_network import packaged_sentences
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import network_part, plan, request, sentences
+from retvec_lite.training import network_part, plan, sentences
 from retvec_lite.training import train as trainer
 from retvec_lite.training.examples import TrainingData
 from retvec_lite.training.plan import FitSettings, Plan
@@ -246,23 +246,15 @@ def test_who_asks_for_another_network_gets_one(options: dict[str, Any]) -> None:
     assert not any(np.array_equal(value, without.weights[name]) for name, value in found.embedding.items())
 
 
-def test_many_texts_train_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "FEW", 5)
-    assert planned().sentences is None
-
-
 def test_texts_with_several_labels_train_their_own() -> None:
     several = Dataset(DATA.texts, ("food|late", *DATA.labels[1:-1], "late"), multi_label=True)
     assert planned(several).sentences is None
 
 
-def test_more_texts_are_read_with_mistyped_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_texts_are_read_with_mistyped_variants(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for texts in (2 * len(DATA), len(DATA), len(DATA) // 2, 1):
         monkeypatch.setattr(plan, "_TEXTS_A_VARIANT", texts)
         found.append(planned().settings.linear_variants)
     assert found == [0, 1, 2, FitSettings.linear_variants]
-
-
-def test_a_network_of_ones_own_reads_as_many_copies_as_ever() -> None:
-    assert planned(ngram_kb=0).settings.variants == FitSettings.variants
+    assert planned(ngram_kb=0).settings.variants == FitSettings.variants, "a network reads as many as ever"

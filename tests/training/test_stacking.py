@@ -98,14 +98,6 @@ def test_what_ends_the_main_thread_ends_the_other() -> None:
     assert ended.wait(WAIT / 2), "at its next report"
 
 
-def test_it_runs_again_with_a_result_of_its_own() -> None:
-    beside = Beside(lambda *_: None)
-    for expected in (1, 2):
-        with beside.run(lambda: expected) as result:  # noqa: B023
-            beside.tell("main", 1, 1)
-            assert result() == expected
-
-
 TEXTS, CLASSES = 20_000, 4
 
 

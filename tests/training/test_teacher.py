@@ -15,8 +15,8 @@ import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import LARGEST
 from retvec_lite.report_page import training_page
-from retvec_lite.training import encoders
-from retvec_lite.training.encoders import read_teacher
+from retvec_lite.training import sentence_encoders
+from retvec_lite.training.sentence_encoders import read_teacher
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
 MUSIC = ("play", "song", "guitar", "radio", "melody")
@@ -270,7 +270,7 @@ def test_what_is_kept_of_another_encoder_or_damaged_is_not_used(tmp_path: Path) 
 def test_little_is_kept_and_nothing_without_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     train(unlabelled=inbox(), teacher=Knowing(), out=tmp_path / "trained", keep="nothing")
     assert not (tmp_path / "trained" / ".retvec-lite").exists()
-    monkeypatch.setattr(encoders, "LARGEST", 5_000)
+    monkeypatch.setattr(sentence_encoders, "LARGEST", 5_000)
     for word in ("this", "new"):
         train(unlabelled=[text + word for text in inbox()], teacher=Knowing(), out=tmp_path / "trained", force=True)
     files = (tmp_path / "trained" / ".retvec-lite" / "answers").iterdir()

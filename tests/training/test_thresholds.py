@@ -23,7 +23,7 @@ from retvec_lite.training import baseline
 from retvec_lite.training.baseline import plain_svm
 from retvec_lite.training.examples import HeldOutExamples, Split, TrainingData, make_examples
 from retvec_lite.training.label_scheme import SEVERAL_LABELS
-from retvec_lite.training.thresholds import Judged, choose_thresholds, decide, micro_f1, weakest_labels
+from retvec_lite.training.thresholds import Decided, choose_thresholds_of_several, decide, micro_f1, weakest_labels
 from retvec_lite.training.train import Trained, choose_folds
 
 LABELS = ("a", "none", "z")
@@ -40,7 +40,7 @@ def held_out(base: TrainingData, truth: list[int], ways: tuple[Way, ...] = (Way.
     )
 
 
-def chosen(tables: dict[Way, Any], data: TrainingData, keep: float, unknown_label: str | None = None) -> Judged:
+def chosen(tables: dict[Way, Any], data: TrainingData, keep: float, unknown_label: str | None = None) -> Decided:
     """What is decided by probabilities, of which the softmax of their logarithms makes nearly the same again."""
     logits = {way: np.log(np.array(table) + 1e-12) for way, table in tables.items()}
     return decide(logits, data, keep, unknown_label)
@@ -72,12 +72,12 @@ def test_the_threshold_keeps_that_share_of_the_right_answers(tiny_training_data:
 def test_only_right_answers_to_texts_with_a_label_count(tiny_training_data: TrainingData) -> None:
     rows = [row(0.8), row(0.6), row(0.3, unknown=0.2), row(0.4, 0, 0.45), row(0.2, 1, 0.7), row(0.51, 2)] * 100
     data = held_out(tiny_training_data, [0, 0, 2, 0, 1, 0] * 100)
-    judged = chosen({Way.CLEAN: rows}, data, 0.99, "none")
-    decision = judged.decision
+    decided = chosen({Way.CLEAN: rows}, data, 0.99, "none")
+    decision = decided.decision
     # Of the six, the last is wrong, the fourth and fifth are lost to the unknown label; the third is right with 0.5.
     assert decision.threshold == pytest.approx(0.5 / 0.2**0.2, abs=2e-6)
     assert (decision.unknown_label, decision.unknown_power) == ("none", 0.2)
-    scores = measure_rejection(judged.outcomes[Way.CLEAN])
+    scores = measure_rejection(decided.outcomes[Way.CLEAN])
     assert scores.unknown_texts == 100 and scores.unknown_recognized == 1.0
     assert scores.in_scope_unknown == pytest.approx(1 / 5)
 
@@ -86,17 +86,17 @@ def test_what_is_behind_the_first_window_is_read(tiny_training_data: TrainingDat
     data = held_out(tiny_training_data, [0] * 100)
     data = dataclasses.replace(data, held_out_texts={Way.CLEAN: ["?" * data.config.max_chars + " Text"] * 100})
     table = np.array([row(0.8)] * 100, np.float32)
-    judged = chosen({Way.CLEAN: table}, data, 0.99)
-    assert judged.decision.threshold == pytest.approx(0.8, abs=2e-6)
-    assert judged.facts["validation"]["0"]["in_scope_unknown"] == 0 and "unread" not in judged.facts
+    decided = chosen({Way.CLEAN: table}, data, 0.99)
+    assert decided.decision.threshold == pytest.approx(0.8, abs=2e-6)
+    assert decided.facts["validation"]["0"]["in_scope_unknown"] == 0 and "unread" not in decided.facts
 
 
 def test_disguised_texts_do_not_choose_the_threshold_and_are_in_no_table(tiny_training_data: TrainingData) -> None:
     data = held_out(tiny_training_data, [0] * 100, (Way.CLEAN, Way.DISGUISED))
     clean, disguised = (np.log(np.array([row(share)] * 100, np.float32) + 1e-9) for share in (0.9, 0.6))
-    judged = decide({Way.CLEAN: clean, Way.DISGUISED: disguised}, data, 0.99, None)
-    assert judged.decision.threshold == pytest.approx(0.9, abs=2e-6)
-    assert set(judged.facts["validation"]) == {"0"}
+    decided = decide({Way.CLEAN: clean, Way.DISGUISED: disguised}, data, 0.99, None)
+    assert decided.decision.threshold == pytest.approx(0.9, abs=2e-6)
+    assert set(decided.facts["validation"]) == {"0"}
 
 
 def test_a_rare_label_counts_like_a_common_one(tiny_training_data: TrainingData) -> None:
@@ -160,8 +160,8 @@ def test_held_out_texts_in_which_nothing_is_known_are_counted(tiny_training_data
     if several:
         data = dataclasses.replace(data, scheme=SEVERAL_LABELS)
     logits = {Way.CLEAN: np.array([row(0.9)] * 20 + [row(0.9, 2)] * 20, np.float32)}
-    judged = decide(logits, data, 0.99, None)
-    assert judged.facts["unread"] == (3 if several else 4), "a text without a label gets none rightly"
+    decided = decide(logits, data, 0.99, None)
+    assert decided.facts["unread"] == (3 if several else 4), "a text without a label gets none rightly"
 
 
 SIGNS_ALONE = {
@@ -243,7 +243,7 @@ def drawn(cuts: list[float], texts: int, seed: int = 0) -> tuple[Floats, Ints, I
 
 def test_labels_with_many_texts_get_thresholds_of_their_own() -> None:
     probabilities, truth, groups = drawn([0.2, 0.5, 0.8], 3000)
-    found = choose_thresholds(probabilities, truth, groups)
+    found = choose_thresholds_of_several(probabilities, truth, groups)
     assert found.values == pytest.approx((0.2, 0.5, 0.8), abs=0.011)
     assert micro_f1(found.answers, truth) > 0.98
 
@@ -254,7 +254,7 @@ def test_a_rare_label_gets_nearly_the_threshold_of_all() -> None:
     rare[7] = 1  # its only text has a probability that says nothing
     probabilities = np.concatenate([probabilities, np.full((2000, 1), 0.02, np.float32)], axis=1)
     probabilities[7, -1] = 0.97
-    found = choose_thresholds(probabilities, np.concatenate([truth, rare], axis=1), groups)
+    found = choose_thresholds_of_several(probabilities, np.concatenate([truth, rare], axis=1), groups)
     assert found.values[-1] == pytest.approx(0.5, abs=0.1)
 
 
@@ -263,7 +263,7 @@ def test_answers_are_those_of_thresholds_that_did_not_see_the_text() -> None:
     probabilities = np.tile(np.linspace(0.05, 0.95, 91, dtype=np.float32), 2)[:, None]
     groups = np.repeat([0, 1], 91)
     truth = np.where(groups[:, None] == 0, probabilities >= 0.2, probabilities >= 0.8).astype(np.int32)
-    answers = choose_thresholds(np.tile(probabilities, 2), np.tile(truth, 2), groups).answers
+    answers = choose_thresholds_of_several(np.tile(probabilities, 2), np.tile(truth, 2), groups).answers
     assert answers[(groups == 0), 0].sum() == pytest.approx((probabilities[:91] >= 0.8).sum(), abs=2)
     assert answers[(groups == 1), 0].sum() == pytest.approx((probabilities[91:] >= 0.2).sum(), abs=2)
 
@@ -279,7 +279,7 @@ def test_micro_f1_is_the_harmonic_mean_of_precision_and_recall() -> None:
 def test_a_label_that_no_text_has_is_no_error() -> None:
     probabilities, truth, groups = drawn([0.5, 0.5], 300)
     truth[:, 1] = 0
-    assert 0.0 < choose_thresholds(probabilities, truth, groups).values[1] < 1.0
+    assert 0.0 < choose_thresholds_of_several(probabilities, truth, groups).values[1] < 1.0
 
 
 # --- labels that are told badly ---------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from retvec_lite.contract import EncoderConfig, Floats
 from retvec_lite.data.rows import TEXT_SUFFIX, check_suffix
 from retvec_lite.model.meaning_file import LONGEST_WORD
 from retvec_lite.terminal import Progress
-from retvec_lite.training.meaning_part import plain_words
+from retvec_lite.training.meaning_reader import words_of_runs
 from retvec_lite.training.reading import Places, Ragged, TextReader
 
 READ: Final = EncoderConfig(max_words=48, max_chars=400)
@@ -94,7 +94,7 @@ class Vocabulary:
         for start in range(0, len(sentences), _AT_ONCE):
             some = sentences[start : start + _AT_ONCE]
             reader = TextReader(some, READ)
-            words, of_runs = plain_words(reader.runs)
+            words, of_runs = words_of_runs(reader.runs)
             times = np.bincount(reader.runs_of(some).within(of_runs).items, minlength=len(words.counts))
             counts.update(dict(zip(_spelled(words), times.tolist(), strict=True)))
         ranked = sorted(((word, count) for word, count in counts.items() if len(word) <= LONGEST_WORD), key=_rank)[
@@ -104,7 +104,7 @@ class Vocabulary:
 
     def numbers(self, reader: TextReader, texts: Sequence[str]) -> Ragged:
         """Return the numbers of the known words of texts that were read, from 1 on, int32."""
-        words, of_runs = plain_words(reader.runs)
+        words, of_runs = words_of_runs(reader.runs)
         known = np.array([self._numbers.get(word, 0) for word in _spelled(words)], np.int32)
         found = reader.runs_of(texts).within(Ragged(known[of_runs.items], of_runs.counts))
         return Ragged(found.items[found.items > 0], found.totals(found.items > 0))

@@ -60,7 +60,7 @@ _CODEBOOK_BYTES: Final = CODES * DIMENSION
 
 
 @dataclasses.dataclass(frozen=True)
-class MeaningPart:
+class MeaningReader:
     """The table of a training.
 
     Attributes:
@@ -87,7 +87,7 @@ class MeaningPart:
         """Finds the number in the table of each word of each run, -1 for one that is not there: once for each reader."""
 
         def look_up(reader: TextReader) -> Ragged:
-            words, of_runs = plain_words(reader.runs)
+            words, of_runs = words_of_runs(reader.runs)
             (short,) = np.nonzero(words.counts <= LONGEST)
             known = np.full(len(words.counts), -1, np.int32)
             for start in range(0, len(short), _LOOK_UPS_AT_ONCE):
@@ -98,13 +98,13 @@ class MeaningPart:
         return functools.cache(look_up)
 
 
-def make_part(
+def make_reader(
     file: MeaningFile,
     data: TrainingData,
     kilobytes: int,
     others: Sequence[MeaningFile] = (),
     seed: int = 0,
-) -> tuple[MeaningPart, dict[str, Any]]:
+) -> tuple[MeaningReader, dict[str, Any]]:
     """Choose the words that fit into so many kilobytes (1,000 bytes), and build their table; also return facts about it.
 
     Languages share the table fairly. A word that several of them have means what it means in the texts, if they have it; otherwise
@@ -120,7 +120,7 @@ def make_part(
     Raises:
         RetvecLiteError: for more languages than there is room for.
     """
-    counts = count_words(data)
+    counts = word_frequencies(data)
     sources = (file, *others)
     vectors = [source.vectors for source in sources]
     lengths = np.linalg.norm(vectors[0], axis=1)
@@ -159,7 +159,7 @@ def make_part(
     }
     if others:
         facts["languages"] = dict(Counter(sources[source].language for source, _ in found))
-    return MeaningPart(config, weights), facts
+    return MeaningReader(config, weights), facts
 
 
 def _related_first(other: MeaningFile, file: MeaningFile, needed: Sequence[int]) -> list[int]:
@@ -199,7 +199,7 @@ def _fitting_codes(
     return fitting_codes(vectors, importance, text_meanings(texts.reshape(some.shape), by_id), seed)
 
 
-def count_words(data: TrainingData) -> Counter[str]:
+def word_frequencies(data: TrainingData) -> Counter[str]:
     """Return how often each word with letters occurs in the training texts, in plain letters, as far as they fit into the word slots."""
     used, times = np.unique(data.clean_ids, return_counts=True)
     words, of_ids = _spelled_words(data.words[used])
@@ -209,13 +209,13 @@ def count_words(data: TrainingData) -> Counter[str]:
 
 def _spelled_words(slots: Ints) -> tuple[list[str], Ragged]:
     """Return the different words with letters in word slots, int32 `[slots, word_length]`, in plain letters; and the numbers of each slot's."""
-    words, of_slots = plain_words(Ragged(slots[slots > 0], (slots > 0).sum(axis=1)))
+    words, of_slots = words_of_runs(Ragged(slots[slots > 0], (slots > 0).sum(axis=1)))
     text = "".join(map(chr, words.items.tolist()))
     ends = (words.starts + words.counts).tolist()
     return [text[start:end] for start, end in zip(words.starts.tolist(), ends, strict=True)], of_slots
 
 
-def plain_words(rows: Ragged) -> tuple[Ragged, Ragged]:
+def words_of_runs(rows: Ragged) -> tuple[Ragged, Ragged]:
     """Return the different words with letters in rows of characters, in plain letters, int32; and the numbers of each row's, int32."""
     table = letter_table()
     is_letter = table.letters[table.places[np.minimum(rows.items, LOWER_CASE_END)]] > 0

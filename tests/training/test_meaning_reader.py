@@ -16,10 +16,10 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.meaning import look_up, text_vector
 from retvec_lite.model.meaning_file import MeaningFile
 from retvec_lite.trained import TrainedClassifier
-from retvec_lite.training import languages, linear_part, meaning_part
+from retvec_lite.training import languages, linear_part, meaning_reader
 from retvec_lite.training.examples import TrainingData, make_examples
 from retvec_lite.training.languages import choose_language, choose_pieces, language_shares
-from retvec_lite.training.meaning_part import MeaningPart, count_words, make_part
+from retvec_lite.training.meaning_reader import MeaningReader, make_reader, word_frequencies
 from retvec_lite.training.reading import TextReader
 from retvec_lite.training.train import Trained
 
@@ -32,8 +32,8 @@ GERMAN = (
 )
 
 
-def numbers(synonym_part: MeaningPart, *words: str) -> list[int]:
-    return look_up([tuple(map(ord, word)) for word in words], synonym_part.config, synonym_part.weights)
+def numbers(synonym_reader: MeaningReader, *words: str) -> list[int]:
+    return look_up([tuple(map(ord, word)) for word in words], synonym_reader.config, synonym_reader.weights)
 
 
 # --- language ---------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_words_are_counted_in_plain_letters(synonym_data: TrainingData) -> None:
     texts = ("Wake, wake!", "café c4fe Ｗake", "rain-coat 99 " + "x" * 17)
     training = Dataset(texts, ("a", "b", "a"))
     told = make_examples(training, training, variants=1, typo_rate=0.0, seed=0, config=TINY_CONFIG)
-    assert count_words(told) == {"wake": 3, "cafe": 2, "rain": 1, "coat": 1, "gg": 1, **_rest("x" * 17)}
+    assert word_frequencies(told) == {"wake": 3, "cafe": 2, "rain": 1, "coat": 1, "gg": 1, **_rest("x" * 17)}
 
 
 def _rest(word: str) -> dict[str, int]:
@@ -98,46 +98,50 @@ def _rest(word: str) -> dict[str, int]:
 
 
 def test_words_of_the_texts_come_first_then_frequent_ones(
-    synonym_data: TrainingData, synonym_part: MeaningPart
+    synonym_data: TrainingData, synonym_reader: MeaningReader
 ) -> None:
-    file, (_, facts) = synonyms(), make_part(synonyms(), synonym_data, KB)
-    small, _ = make_part(file, synonym_data, 20)
+    file, (_, facts) = synonyms(), make_reader(synonyms(), synonym_data, KB)
+    small, _ = make_reader(file, synonym_data, 20)
     needed = [word for words in WORDS.values() for word in words if word in file.words]
-    assert len(needed) > 8 and small.config.words < synonym_part.config.words < len(file.words)
-    for found in (small, synonym_part):
+    assert len(needed) > 8 and small.config.words < synonym_reader.config.words < len(file.words)
+    for found in (small, synonym_reader):
         assert min(numbers(found, *needed, *FILLERS)) >= 0
         assert numbers(found, file.words[-1]) == [-1], "the rarest has no room"
-    assert numbers(synonym_part, "wke", "alrm", "rqin") == numbers(synonym_part, "wake", "alarm", "rain"), (
+    assert numbers(synonym_reader, "wke", "alrm", "rqin") == numbers(synonym_reader, "wake", "alarm", "rain"), (
         "they get the keys of typos"
     )
     assert (
-        max(numbers(synonym_part, *needed)) < len(needed) + len(FILLERS) <= min(numbers(synonym_part, *UNSEEN.values()))
+        max(numbers(synonym_reader, *needed))
+        < len(needed) + len(FILLERS)
+        <= min(numbers(synonym_reader, *UNSEEN.values()))
     )
-    counts = count_words(synonym_data)
+    counts = word_frequencies(synonym_data)
     known = sum(count for word, count in counts.items() if word in file.words)
     assert facts["known_words"] == pytest.approx(known / counts.total(), abs=1e-4) and 0.5 < facts["known_words"] < 1
-    assert facts["words"] == synonym_part.config.words
+    assert facts["words"] == synonym_reader.config.words
 
 
 @pytest.mark.parametrize("kilobytes", [20, 22, 30])
 def test_the_table_takes_the_kilobytes_that_it_may(synonym_data: TrainingData, kilobytes: int) -> None:
-    found, _ = make_part(synonyms(), synonym_data, kilobytes)
+    found, _ = make_reader(synonyms(), synonym_data, kilobytes)
     size = sum(value.size for value in found.weights.values())
     assert size <= 1000 * kilobytes and (size > 1000 * kilobytes - 50 or found.config.words == len(synonyms().words))
 
 
 def test_codes_of_many_texts_are_fitted_to_some_of_all_of_them(synonym_data: TrainingData, monkeypatch: Any) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(meaning_part, "_TEXTS", 10)
-    monkeypatch.setattr(meaning_part, "text_meanings", lambda words, vectors: seen.append(words) or np.zeros((3, 128)))
-    make_part(synonyms(), synonym_data, KB)
+    monkeypatch.setattr(meaning_reader, "_TEXTS", 10)
+    monkeypatch.setattr(
+        meaning_reader, "text_meanings", lambda words, vectors: seen.append(words) or np.zeros((3, 128))
+    )
+    make_reader(synonyms(), synonym_data, KB)
     some = np.arange(0, len(synonym_data.clean), -(-len(synonym_data.clean) // 10))
     assert len(seen[0]) == len(some) <= 10
     used = np.unique(synonym_data.clean_ids[some])
     np.testing.assert_array_equal(used[seen[0]], synonym_data.clean_ids[some])
 
 
-def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, synonym_part: MeaningPart) -> None:
+def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, synonym_reader: MeaningReader) -> None:
     texts = [
         *synonym_data.clean[:20],
         *synonym_data.mistyped[0][:20],
@@ -147,14 +151,14 @@ def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, 
         "z" * 17,
         "Wake " * 20,
     ]
-    found = synonym_part.vectors(TextReader(texts, synonym_data.config), texts)
+    found = synonym_reader.vectors(TextReader(texts, synonym_data.config), texts)
     for text, vector in zip(texts, found, strict=True):
         codes = contract.codepoints(text, synonym_data.config.max_chars)
-        expected = text_vector(codes, synonym_data.config, synonym_part.config, synonym_part.weights)
+        expected = text_vector(codes, synonym_data.config, synonym_reader.config, synonym_reader.weights)
         np.testing.assert_array_equal(vector, expected)
     lengths = np.linalg.norm(found, axis=1)
     assert np.allclose(lengths[:20], 1.0, atol=1e-5) and not lengths[-4:-1].any()
-    assert synonym_part.vectors(synonym_data.reader, []).shape == (0, 64)
+    assert synonym_reader.vectors(synonym_data.reader, []).shape == (0, 64)
 
 
 # --- trained ----------------------------------------------------------------------------------------------------------
@@ -217,10 +221,10 @@ def test_several_labels_a_text() -> None:
 
 
 def test_codebooks_of_ngrams_read_it_beside_them(
-    synonym_data: TrainingData, synonym_part: MeaningPart, monkeypatch: Any
+    synonym_data: TrainingData, synonym_reader: MeaningReader, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(linear_part, "choose_codebooks", lambda *_: 1)
-    fitter = linear_of(synonym_data, meaning=synonym_part)
+    fitter = linear_of(synonym_data, meaning=synonym_reader)
     logits = fitter.fit_and_answer()
     assert fitter.config.codebooks == 1
     assert {"ngrams/codes", "meaning/projection"} <= set(fitter.model.weights)
