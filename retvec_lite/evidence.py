@@ -8,11 +8,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from retvec_lite.data.outcome import ONE_SIDED, TWO_SIDED, wilson
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
-
-_TWO_SIDED, _ONE_SIDED = 1.96, 1.645
-"""Standard deviations that 95 % of a normal distribution lie within, and below."""
 
 _TELLING: Final = 0.7
 """Share of the texts that tell as much as if the same classifier had answered them all.
@@ -77,7 +75,7 @@ class Facts:
         smooth = (self.score * texts + 1) / (texts + 2)
         error = max(min(self.facts.get("accuracy_error", 0.0), 0.5), math.sqrt(smooth * (1 - smooth) / texts))
         telling = _TELLING * smooth * (1 - smooth) / error**2
-        low, high = _wilson(self.score, telling, _ONE_SIDED if self.score == 1.0 else _TWO_SIDED)
+        low, high = wilson(self.score, telling, ONE_SIDED if self.score == 1.0 else TWO_SIDED)
         return Interval(low, min(1.0, high + self.gain_of_all))
 
     @property
@@ -125,7 +123,7 @@ class Facts:
         return min(1.0, self.repeats / max(self.texts, 1))
 
     @property
-    def are_few(self) -> bool:
+    def say_little(self) -> bool:
         """Whether the texts are too few to say anything, or all of one label."""
         fewest = _FEWEST * len(self.labels) if self.facts.get("folds") else 2 * _FEWEST
         return self.tested > 0 and (self.independent < fewest or self.facts.get("largest_label") == 1.0)
@@ -176,20 +174,6 @@ class Facts:
         """Return what the score gains between two numbers of texts, counted in what it was measured with."""
         wrong = 1 - (self.score or 0.0)
         return float(wrong * (before**-self.steepness - after**-self.steepness))
-
-
-def _wilson(share: float, texts: float, deviations: float) -> tuple[float, float]:
-    """Return Wilson's interval, corrected for continuity, of a share of some texts, which need not be a whole number."""
-    bounds = []
-    for part in (share, 1 - share):
-        root = deviations**2 - 2 - 1 / texts + 4 * part * (texts * (1 - part) + 1)
-        low = (
-            (2 * texts * part + deviations**2 - 1 - deviations * math.sqrt(max(root, 0.0)))
-            / 2
-            / (texts + deviations**2)
-        )
-        bounds.append(min(max(low, 0.0), part))
-    return bounds[0], 1 - bounds[1]
 
 
 class Expected(NamedTuple):

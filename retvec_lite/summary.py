@@ -57,13 +57,13 @@ def summary(model: TrainedModel, held_out: HeldOutAnswers | None = None) -> str:
     if told := describe_teacher(facts):
         parts.append(told)
     # Of very few texts, no figure means anything.
-    are_few = Facts(facts, model.labels, model.decision).are_few
-    parts += () if are_few else _tables(model)
+    say_little = Facts(facts, model.labels, model.decision).say_little
+    parts += () if say_little else _tables(model)
     if facts.get("warnings"):
         parts.append("\nCheck your data:\n" + "\n".join(f"- {printable(warning)}" for warning in facts["warnings"]))
     if lines := verdict(facts, model.labels, model.decision):
         *reasons, last = lines
-        parts += ["\nVerdict", *reasons, *(() if are_few else _examples(facts, held_out)), last]
+        parts += ["\nVerdict", *reasons, *(() if say_little else _examples(facts, held_out)), last]
     return draw(*parts)
 
 

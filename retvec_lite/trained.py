@@ -16,12 +16,14 @@ from retvec_lite.arguments import checked, takes
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of
 from retvec_lite.classifier import Classifier
 from retvec_lite.data.dataset import Dataset, Reading, ReadingOptions
-from retvec_lite.data.rejection import Rate, check_asked, facts_at, lean, read_threshold, without_answer
+from retvec_lite.data.rejection import Rate, check_asked, lean, read_threshold, without_answer
 from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
+from retvec_lite.evidence import Facts
 from retvec_lite.files import atomic_directory, explain_os_error
 from retvec_lite.learning import TEXTS_NAME, Lesson, joined, newer_texts, options_of, read_kept, texts_bytes
+from retvec_lite.model.facts import facts_at
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.weight_files import TrainedModel
 from retvec_lite.runtime.answers import DAMAGED
@@ -171,6 +173,7 @@ class TrainedClassifier(Classifier):
         threshold: float | None = None,
         *,
         keep: float | None = None,
+        right: float | None = None,
         false_alarms: float | None = None,
         data: Any = None,
         labels: Sequence[Any] | None = None,
@@ -180,13 +183,14 @@ class TrainedClassifier(Classifier):
     ) -> "TrainedClassifier":
         """Return a classifier like this one with another threshold of rejection, without training again.
 
-        Pass one of `threshold`, `keep` and `false_alarms`. Without data, shares are those of the held-out texts of the training, clean and
+        Pass one of `threshold`, `keep`, `right` and `false_alarms`. Without data, shares are those of the held-out texts of the training, clean and
         with a few typos, as for `reject_at` of `train`; with data, those of its texts as they are, in the table that `evaluate` prints.
-        Of the thresholds in the table, the one next to a share keeps at least as many right answers, or gives at most as many false alarms.
+        Of the thresholds in the table, the one next to a share is taken that keeps it.
 
         Args:
             threshold: the threshold itself, as in the tables of `evaluate`.
             keep: share of the right answers to keep, every label counting the same.
+            right: share of the answers that are right, with 95 % confidence: the others are for a person. The lowest such threshold is taken.
             false_alarms: share of the texts of no label that may be answered. In a filter of spam these are the harmless texts: pass their
                 label as `unknown_label`, and nothing but spam is an answer.
             data: labelled texts to choose by, as `evaluate` takes them.
@@ -197,8 +201,7 @@ class TrainedClassifier(Classifier):
             reading: see `data.dataset.Reading`.
 
         Raises:
-            RetvecLiteError: for a classifier that may give several labels, a share out of range, data without what it is to be chosen
-                by, or where no threshold is right.
+            RetvecLiteError: for several labels a text, a share out of range, data without what to choose by, or where no threshold is right.
 
         Example:
             >>> import retvec_lite as rl
@@ -213,7 +216,7 @@ class TrainedClassifier(Classifier):
                 "with_threshold and reject_at are for classifiers that give a text one label: where a text may have several, each label "
                 "has a threshold that the training chose."
             )
-        asked = {"threshold": threshold, "keep": keep, "false_alarms": false_alarms}
+        asked = {"threshold": threshold, "keep": keep, "right": right, "false_alarms": false_alarms}
         check_asked(asked)
         has_data = data is not None
         if not has_data and (labels is not None or unknown_label not in (None, *model.labels)):
@@ -223,17 +226,17 @@ class TrainedClassifier(Classifier):
             decision, facts = without_answer(model.decision, model.training, str(unknown_label), blind)
             whole = self._like(dataclasses.replace(model, decision=decision, training=facts), self._kept)
         if has_data:
-            evaluation = evaluate(
-                whole, data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading
-            )
-            rates: Sequence[Rate] = evaluation.rejection.rates if evaluation.rejection else ()
+            scores = evaluate(whole, data, labels, unknown_label=unknown_label, typos=(), progress=progress, **reading)
+            assert scores.rejection is not None
+            rates, texts = scores.rejection.rates, float(scores.texts + scores.rejection.unknown_texts)
         else:
-            rates = [Rate(*row) for row in whole.training.get("rates", ())]
+            rates = tuple(Rate(*row) for row in whole.training.get("rates", ()))
+            texts = Facts(whole.training, model.labels, model.decision).independent
         if threshold is None:
-            threshold = read_threshold(rates, keep, false_alarms, has_data=has_data)
+            threshold = read_threshold(rates, asked, texts, has_data=has_data)
             if keep is not None and not has_data:
-                answers = self.training.get("right_answers", math.inf)
-                threshold = lean(threshold, keep, answers, self.model.decision, len(self.model.labels))
+                answers = whole.training.get("right_answers", math.inf)
+                threshold = lean(threshold, keep, answers, model.decision, len(model.labels))
         decision = dataclasses.replace(whole.decision, threshold=float(threshold))
         facts = facts_at(whole.training, None if has_data else keep)
         return self._like(dataclasses.replace(whole.model, decision=decision, training=facts), self._kept)

@@ -58,7 +58,7 @@ def verdict(facts: Mapping[str, Any], labels: Sequence[str], decision: Decision)
     found = Facts(facts, labels, decision)
     if not found.tested:
         return _from_names(found) if facts.get("described") else []
-    if found.are_few:
+    if found.say_little:
         return [f"Ship or not: nobody can say yet. {_few_texts(found)}", f"{NEXT}{_next(found)}"]
     lines = [
         _ship(found),
@@ -128,7 +128,7 @@ def _few_texts(found: Facts) -> str:
 
 def _how_good(found: Facts) -> Iterator[str]:
     """Yield what to expect, and how well that is known."""
-    if found.are_few:
+    if found.say_little:
         yield _few_texts(found)
         return
     folds = found.facts.get("folds")
@@ -151,7 +151,7 @@ def _how_good(found: Facts) -> Iterator[str]:
 def _compared(found: Facts) -> Iterator[str]:
     """Yield what simpler ways would reach."""
     usual, plain = (found.facts.get(name) for name in ("largest_label", "baseline"))
-    if usual is None or found.are_few:
+    if usual is None or found.say_little:
         return
     line = f"Always answering {found.usual} would be right about {found.percent(usual)} of the time"
     if plain is not None:
@@ -229,7 +229,7 @@ def _repeats(found: Facts) -> Iterator[str]:
 
 
 def _few(found: Facts) -> Iterator[str]:
-    if found.are_few:
+    if found.say_little:
         yield f"{'collect' if found.facts.get('folds') else 'test it on'} {_ENOUGH} texts of each label."
 
 

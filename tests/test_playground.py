@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 import pytest
 from hostile_files import mended
-from light import loaded_after
 from patience import PATIENCE
 from tiny_artifact import tiny_artifact
 
@@ -281,10 +280,6 @@ def test_a_link_keeps_its_own_name(dist: Path) -> None:
 def test_no_model_is_an_error() -> None:
     with pytest.raises(RetvecLiteError, match=r"^Name a model: "):
         demo([], browser=False)
-
-
-def test_the_playground_imports_nothing_heavy() -> None:
-    assert loaded_after("import retvec_lite.playground") == []
 
 
 def test_a_port_that_is_taken_is_an_error(dist: Path) -> None:

@@ -16,7 +16,7 @@ else:
 
 ROOT = Path(__file__).parents[1]
 MOST = 32
-MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.pool", ".data.typos", ".data.dataset", ".data.scores", ".data.outcome", ".data.plots", ".decision", ".runtime.answers", ".classifier", ".api", ".data.texts", ".files", ".__main__")  # fmt: skip
+MODULES = ("", ".contract", ".errors", ".model.reference_network", ".model.heads", ".model.weight_files", ".runtime.artifact", ".runtime.interpreters", ".runtime.pool", ".data.typos", ".data.dataset", ".data.scores", ".data.outcome", ".data.plots", ".decision", ".runtime.answers", ".classifier", ".api", ".data.texts", ".files", ".playground", ".__main__")  # fmt: skip
 DOORS = ("retvec_lite", "retvec_lite.data", "retvec_lite.loading")
 """What `load` goes through on its way into the core."""
 

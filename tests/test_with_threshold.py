@@ -77,6 +77,9 @@ def test_data_choose_what_evaluate_shows(folder: Path) -> None:
     assert found is not None and found.unknown_recognized == 1.0 and found.in_scope_accuracy > 0
     assert "false_alarms" not in quiet.training and "reject_at" not in quiet.training
     assert loaded.with_threshold(0.625).decision.threshold == 0.625
+    sure = loaded.with_threshold(right=0.8, data=data, unknown_label="else")
+    found = rl.evaluate(sure, data, unknown_label="else", typos=()).rejection
+    assert found is not None and found.answered_accuracy > 0.8 and found.answered < 1.0
 
 
 def test_a_label_of_harmless_texts_is_no_answer_any_more(folder: Path) -> None:
@@ -98,10 +101,12 @@ def test_a_label_of_harmless_texts_is_no_answer_any_more(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "Pass one of threshold (0.6), keep (0.95) and false_alarms (0.02)."),
+        ({}, "Pass one of threshold (0.6), keep (0.95), right (0.97) and false_alarms (0.02)."),
         ({"keep": 0.9, "false_alarms": 0.1}, "Pass one of threshold"),
         ({"keep": 1}, "keep must be a share above 0 and below 1 (0.95 for 95 %), not 1."),
         ({"keep": float("nan")}, "keep must be a share above 0"),
+        ({"right": 1.0}, "right must be a share above 0 and below 1 (0.95 for 95 %), not 1.0."),
+        ({"right": 0.999}, "the most that what is kept of the training can tell. Pass a lower share (right), or more"),
         ({"keep": "most"}, "keep must be a number or None, not 'most'."),
         ({"false_alarms": 2}, "false_alarms must be a share from 0 to below 1 (0.02 for 2 %), not 2."),
         ({"threshold": 1.5}, "threshold must be a number between 0 and 1"),

@@ -178,9 +178,6 @@ class GraphWriter:
         scale = self._constant(scales if scales.size > 1 else scales.reshape(()), f"{target}/scale")
         self._add("DequantizeLinear", [self._name(inputs[0]), scale], target, **along)
 
-    def _expand_dims(self, inputs: Sequence[int], target: str, _: Any, output: Any) -> None:
-        self._reshaped(self._name(inputs[0]), target, output)
-
     def _fully_connected(self, inputs: Sequence[int], target: str, _: Any, output: Any) -> None:
         """A kernel `[outputs, inputs]`; whatever the axes of its input, it is a matrix for `Gemm`."""
         given, kernel = self._tensor(inputs[0]), self._tensor(inputs[1])
@@ -228,8 +225,6 @@ class GraphWriter:
     def _reshape(self, inputs: Sequence[int], target: str, _: Any, output: Any) -> None:
         self._reshaped(self._name(inputs[0]), target, output)
 
-    _squeeze = _reshape
-
     def _rsqrt(self, inputs: Sequence[int], target: str, _: Any, __: Any) -> None:
         self._add("Sqrt", [self._name(inputs[0])], f"{target}/root")
         self._add("Reciprocal", [f"{target}/root"], target)
@@ -273,9 +268,6 @@ class GraphWriter:
     def _sum(self, inputs: Sequence[int], target: str, options: Any, _: Any) -> None:
         axes = self._constant(self._numbers(inputs[1]).reshape(-1), f"{target}/axes")
         self._add("ReduceSum", [self._name(inputs[0]), axes], target, keepdims=int(options.keepDims))
-
-    def _transpose(self, inputs: Sequence[int], target: str, _: Any, __: Any) -> None:
-        self._add("Transpose", [self._name(inputs[0])], target, perm=self._numbers(inputs[1]).tolist())
 
     # --- names, tensors and nodes ---
 

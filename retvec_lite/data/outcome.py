@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ from retvec_lite.data.labels import label_table
 from retvec_lite.decision import Decision
 
 Bools = npt.NDArray[np.bool_]
+
+TWO_SIDED, ONE_SIDED = 1.96, 1.645
+"""Standard deviations that 95 % of a normal distribution lie within, and below."""
 
 
 @dataclass(frozen=True)
@@ -128,3 +132,17 @@ def auroc(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> float:
     others = np.bincount(numbers[len(above) :], minlength=len(values))
     lower = np.cumsum(others) - others / 2
     return float((counts * lower).sum() / (len(above) * len(below)))
+
+
+def wilson(share: float, texts: float, deviations: float) -> tuple[float, float]:
+    """Return Wilson's interval, corrected for continuity, of a share of some texts, which need not be a whole number."""
+    bounds = []
+    for part in (share, 1 - share):
+        root = deviations**2 - 2 - 1 / texts + 4 * part * (texts * (1 - part) + 1)
+        low = (
+            (2 * texts * part + deviations**2 - 1 - deviations * math.sqrt(max(root, 0.0)))
+            / 2
+            / (texts + deviations**2)
+        )
+        bounds.append(min(max(low, 0.0), part))
+    return bounds[0], 1 - bounds[1]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from retvec_lite.contract import Floats
-from retvec_lite.data.outcome import Bools, Outcome, auroc
+from retvec_lite.data.outcome import ONE_SIDED, Bools, Outcome, auroc, wilson
 from retvec_lite.data.typos import Way
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.errors import RetvecLiteError
@@ -46,9 +46,6 @@ _ROUNDING: Final = 1e-9
 
 _USUAL: Final = (Way.CLEAN, Way.FEW_TYPOS)
 """How the held-out texts are written that choose the threshold of one label."""
-
-_OF_THE_THRESHOLD: Final = ("in_scope_unknown", "unknown_recognized")
-"""Scores of held-out texts that hold for the threshold of the training alone."""
 
 
 class CoveragePoint(NamedTuple):
@@ -237,17 +234,30 @@ def _share_above(thresholds: Any, scores: Any, weights: Any) -> Any:
 
 
 def choose_threshold(
-    rates: Sequence[Rate], *, keep: float | None = None, false_alarms: float | None = None
+    rates: Sequence[Rate],
+    *,
+    keep: float | None = None,
+    false_alarms: float | None = None,
+    right: float | None = None,
+    texts: float = 0.0,
 ) -> float | None:
-    """Return the largest threshold of a table that keeps a share of the right answers, or the smallest with few enough false alarms.
+    """Return the largest threshold of a table that keeps a share of the right answers, or the smallest with few enough false alarms or wrong answers.
 
+    A share of the answers is `right` where Wilson's bound of it, with 95 % confidence, is above that: the table is of so many `texts`.
     None: no threshold of the table does.
     """
     if keep is not None:
         return max((rate.threshold for rate in rates if rate.kept >= keep - _ROUNDING), default=None)
+    if right is not None:
+        return min((rate.threshold for rate in rates if _surely_right(rate, texts) >= right), default=None)
     most = false_alarms or 0.0
     quiet = (rate for rate in rates if rate.false_alarms is not None and rate.false_alarms <= most + _ROUNDING)
     return min((rate.threshold for rate in quiet), default=None)
+
+
+def _surely_right(rate: Rate, texts: float) -> float:
+    """Return the share of right answers at a threshold, at least."""
+    return wilson(rate.accuracy, rate.answered * texts, ONE_SIDED)[0] if rate.answered else 0.0
 
 
 def lean(threshold: float, keep: float, answers: float, decision: Decision, labels: int) -> float:
@@ -330,16 +340,16 @@ def check_asked(asked: Mapping[str, float | None]) -> None:
     """Refuse, with RetvecLiteError, all but one way of choosing a threshold, and a share that is none."""
     given = {name: value for name, value in asked.items() if value is not None}
     if len(given) != 1:
-        raise RetvecLiteError("Pass one of threshold (0.6), keep (0.95) and false_alarms (0.02).")
+        raise RetvecLiteError("Pass one of threshold (0.6), keep (0.95), right (0.97) and false_alarms (0.02).")
     ((name, value),) = given.items()
-    if name in ("keep", "reject_at") and not 0 < value < 1:
+    if name in ("keep", "right", "reject_at") and not 0 < value < 1:
         raise RetvecLiteError(f"{name} must be a share above 0 and below 1 (0.95 for 95 %), not {value!r}.")
     if name == "false_alarms" and not 0 <= value < 1:
         raise RetvecLiteError(f"false_alarms must be a share from 0 to below 1 (0.02 for 2 %), not {value!r}.")
 
 
-def read_threshold(rates: Sequence[Rate], keep: float | None, false_alarms: float | None, *, has_data: bool) -> float:
-    """Return the threshold of a table that is asked for; raises RetvecLiteError where there is none."""
+def read_threshold(rates: Sequence[Rate], asked: Mapping[str, float | None], texts: float, *, has_data: bool) -> float:
+    """Return the threshold of a table of so many texts that is asked for; raises RetvecLiteError where there is none."""
     where = "the data" if has_data else "what is kept of the training"
     if not rates and has_data:
         raise RetvecLiteError(
@@ -351,11 +361,17 @@ def read_threshold(rates: Sequence[Rate], keep: float | None, false_alarms: floa
             "afterwards. Train it again, or choose by labelled texts, with_threshold(keep=0.95, data=...)."
         )
     alarms = [rate.false_alarms for rate in rates if rate.false_alarms is not None]
-    if keep is None and not alarms:
+    if asked["false_alarms"] is not None and not alarms:
         raise RetvecLiteError(
             f"false_alarms needs texts of no label, and {where} has none: pass data with such texts, and their label as unknown_label."
         )
-    found = choose_threshold(rates, keep=keep, false_alarms=false_alarms)
+    found = choose_threshold(rates, texts=texts, **{name: asked[name] for name in ("keep", "false_alarms", "right")})
+    if found is None and asked["right"] is not None:
+        most = max(_surely_right(rate, texts) for rate in rates)
+        raise RetvecLiteError(
+            f"No threshold is surely right so often: {math.floor(most * 1000) / 10}% is the most that {where} can tell. Pass a lower share (right), or "
+            "more labelled texts (data)."
+        )
     if found is None:
         raise RetvecLiteError(
             f"No threshold that keeps a right answer gives so few false alarms: {min(alarms):.1%} is the least in {where}."
@@ -381,19 +397,3 @@ def without_answer(
         )
     decision = dataclasses.replace(decision, threshold=None, unknown_label=label, unknown_power=UNKNOWN_POWER)
     return decision, {name: fact for name, fact in facts.items() if name != "rates"}
-
-
-def facts_at(facts: Mapping[str, Any], keep: float | None) -> dict[str, Any]:
-    """Return the facts of a training under another threshold, which may be chosen to `keep` a share of the right held-out answers.
-
-    What the threshold of the training did to held-out texts is left out.
-    """
-    kept = {name: fact for name, fact in facts.items() if name != "reject_at"}
-    if keep is not None:
-        kept["reject_at"] = float(keep)
-    if "validation" in kept:
-        kept["validation"] = {
-            rate: {name: value for name, value in row.items() if name not in _OF_THE_THRESHOLD}
-            for rate, row in kept["validation"].items()
-        }
-    return kept

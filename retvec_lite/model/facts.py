@@ -17,6 +17,9 @@ from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.terminal import one_line
 from retvec_lite.version import __version__
 
+_OF_THE_THRESHOLD: Final = ("in_scope_unknown", "unknown_recognized")
+"""Scores of held-out texts that hold for the threshold of the training alone."""
+
 _POINT: Final = kind.row("a pair of a number of texts and a score", kind.COUNT, kind.SHARE)
 _CONFUSION: Final = kind.row(
     "a label, the label that was taken for it, and how often", kind.TEXT, kind.TEXT, kind.COUNT
@@ -190,3 +193,19 @@ def versions() -> Mapping[str, str]:
     found = {"retvec-lite": __version__, "numpy": np.__version__, "python": platform.python_version()}
     tensorflow = getattr(sys.modules.get("tensorflow"), "__version__", None)
     return found if tensorflow is None else {**found, "tensorflow": tensorflow}
+
+
+def facts_at(facts: Mapping[str, Any], keep: float | None) -> dict[str, Any]:
+    """Return the facts of a training under another threshold, which may be chosen to `keep` a share of the right held-out answers.
+
+    What the threshold of the training did to held-out texts is left out.
+    """
+    kept = {name: fact for name, fact in facts.items() if name != "reject_at"}
+    if keep is not None:
+        kept["reject_at"] = float(keep)
+    if "validation" in kept:
+        kept["validation"] = {
+            rate: {name: value for name, value in row.items() if name not in _OF_THE_THRESHOLD}
+            for rate, row in kept["validation"].items()
+        }
+    return kept

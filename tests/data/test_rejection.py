@@ -118,6 +118,19 @@ def test_without_a_right_answer_there_is_no_table() -> None:
     assert choose_threshold((), keep=0.5) is None and choose_threshold((), false_alarms=0.5) is None
 
 
+def test_answers_are_as_often_right_as_was_asked_for() -> None:
+    """Whoever is 100 s % sure is right so often: from a threshold t up, (1 + t) / 2 of the answers are."""
+    rng, chosen = np.random.default_rng(0), []
+    for _ in range(100):
+        sure = rng.uniform(0.5, 1.0, 2_000).astype(np.float32)
+        expected = ["a" if is_right else "b" for is_right in rng.uniform(size=2_000) < sure]
+        table = np.stack([sure, 1 - sure], axis=1)
+        rates = measure_rates(outcome(["x"] * 2_000, expected, table, Decision(), ("a", "b")))
+        chosen.append((1 + (choose_threshold(rates, right=0.9, texts=2_000) or 1.0)) / 2)
+    assert np.mean(np.array(chosen) < 0.9) < 0.1 and np.mean(chosen) < 0.93, "neither too often wrong nor too careful"
+    assert choose_threshold(rates, right=0.9, texts=20) is None, "twenty texts cannot tell"
+
+
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(51, 100), st.booleans()), min_size=1))
 def test_each_share_has_the_best_threshold_for_it(drawn: list[tuple[str | None, int, bool]]) -> None:
     """Against a slow version, and against what `measure_rejection` says of a classifier with that threshold."""

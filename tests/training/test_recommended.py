@@ -23,7 +23,6 @@ def test_few_texts_get_a_least_number_of_steps(texts: int) -> None:
     found = recommended(texts)
     steps_an_epoch = found.steps(texts) // found.epochs
     assert 480 <= found.steps(texts) < 480 + steps_an_epoch or found.epochs == 20
-    assert recommended(texts, epochs=5).epochs == 5
 
 
 @pytest.mark.parametrize(("texts", "batch", "steps"), [(1, 1, 10), (7, 1, 70), (40, 10, 40), (255, 63, 40), (1000, 128, 70)])  # fmt: skip
