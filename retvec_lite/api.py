@@ -151,7 +151,7 @@ def check(
 def write_report(classifier: TrainedClassifier, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write what a training found out as one HTML page: verdict, confusions, calibration, learning curve, typos, doubtful texts.
 
-    Works right after a training alone, because the page quotes texts, which no classifier keeps. `train` with `out`, and `save` then,
+    Works right after a training alone, because a loaded classifier has no held-out answers to show. `train` with `out`, and `save` then,
     write it as `report.html`.
 
     Args:

@@ -15,7 +15,7 @@ from retvec_lite.arguments import as_texts, bind
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Reading, as_dataset
 from retvec_lite.data.labels import cell_of, label_of, listed_in, split_labels
-from retvec_lite.data.texts import present
+from retvec_lite.data.texts import or_none
 from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.training.options import TrainOptions
 
@@ -105,7 +105,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 "Pass one label for each text, an indicator matrix of zeros and ones with a row for each text, or, with "
                 "multi_label=True, a list of labels for each text."
             )
-        if missing := sum(present(label) is None for label in targets):
+        if missing := sum(or_none(label) is None for label in targets):
             raise RetvecLiteError(
                 f"{missing:,} of {len(targets):,} labels in y are missing: leave those texts out, or label them."
             )

@@ -1,4 +1,4 @@
-"""Every example in a docstring runs as it stands, and every file that is named exists."""
+"""Every example in a docstring, and of what people build, runs as it stands, and every file that is named exists."""
 
 import doctest
 import importlib
@@ -28,17 +28,16 @@ def test_examples_run(api_folder: ApiFolder, tmp_path: Path, monkeypatch: pytest
     finder, seen = doctest.DocTestFinder(exclude_empty=True), 0
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     failures: list[str] = []
-    for module in _modules():
-        for example in finder.find(module, module.__name__):
-            if not example.examples:
-                continue
-            place = tmp_path / f"{seen}"
-            api_folder.copy_to(place)
-            monkeypatch.chdir(place)
-            seen += 1
-            report: list[str] = []
-            if runner.run(example, out=report.append).failed:
-                failures.append("".join(report))
+    page = re.sub(r"^```.*$", "", (Path(__file__).parents[1] / "docs" / "tasks.md").read_text("utf-8"), flags=re.M)
+    found = [example for module in _modules() for example in finder.find(module, module.__name__) if example.examples]
+    for example in [*found, doctest.DocTestParser().get_doctest(page, {}, "docs/tasks.md", None, 0)]:
+        place = tmp_path / f"{seen}"
+        api_folder.copy_to(place)
+        monkeypatch.chdir(place)
+        seen += 1
+        report: list[str] = []
+        if runner.run(example, out=report.append).failed:
+            failures.append("".join(report))
     assert seen >= 20, "the examples were not found"
     assert not failures, "\n".join(failures)
 

@@ -18,7 +18,7 @@ from retvec_lite.data.labels import SEPARATOR, cell_of, join_labels, problem_in_
 from retvec_lite.data.lines import Skipped, explained
 from retvec_lite.data.rows import LABELLED, TEXT_SUFFIX, RowReader
 from retvec_lite.data.sources import check_files, data_files, given_files, label_in_name, names_of_files
-from retvec_lite.data.texts import BLANK, is_missing, present, two_columns
+from retvec_lite.data.texts import BLANK, is_missing, or_none, two_columns
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
 
 if TYPE_CHECKING:
@@ -265,8 +265,8 @@ def read_dataset(
                     why = f"its 'answer' is {fields['answer']!r}, so its label is not right"
                     skipped.bad(rows.bad(place, why))
                     continue
-                text = present(fields[how.text_column])
-                last = present(fields[how.label_column]) if label is None else None if is_missing(text) else label
+                text = or_none(fields[how.text_column])
+                last = or_none(fields[how.label_column]) if label is None else None if is_missing(text) else label
                 number = before + len(found) + skipped.empty + skipped.count
                 found.append(_Row(number, place, text, last))
         before += len(found)
@@ -344,7 +344,7 @@ def _checked(
     texts, labels, kept = [], [], []
     everything = [(origin, rows, row) for origin, rows in parts for row in rows]
     for number, (origin, rows, row) in enumerate(everything):
-        if is_missing(row.text) and is_missing(row.label):
+        if is_missing(row.text) and is_missing(row.label):  # of tables of text, `RowReader` has dropped these
             skipped.empty += 1
             continue
         cells = tuple(cell.strip(_BLANK_OR_MARK) if isinstance(cell, str) else "" for cell in (row.text, row.label))

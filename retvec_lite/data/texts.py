@@ -79,7 +79,7 @@ def texts_of(data: object, text_column: str = "text", delimiter: str | None = No
         return list(read_texts(data, text_column, delimiter=delimiter))
     if (names := _column_names(data)) is not None:
         column = _column(data, text_column, names, "this table", "text_column")
-        data = ["" if present(text) is None else text for text in column]
+        data = ["" if or_none(text) is None else text for text in column]
     return as_texts(data)
 
 
@@ -127,7 +127,7 @@ def two_columns(
         raise RetvecLiteError(
             f"{counted(len(texts), 'text')} and {counted(len(labels), 'label')} were given: pass one label for each text."
         )
-    return [present(text) for text in texts], [present(label) for label in labels]
+    return [or_none(text) for text in texts], [or_none(label) for label in labels]
 
 
 def _column_names(data: Any) -> list[Any] | None:
@@ -179,7 +179,7 @@ def _is_row(part: object) -> bool:
     return isinstance(part, str | bytes | tuple | Mapping) or not isinstance(part, Iterable)
 
 
-def present(value: object) -> object:
+def or_none(value: object) -> object:
     """Return None for what libraries write for a missing value: NaN, NaT, pandas' NA."""
     if getattr(value, "ndim", None) == 0:
         value = value.item()  # type: ignore[attr-defined]  # a number of NumPy

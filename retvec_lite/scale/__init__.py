@@ -9,7 +9,7 @@ import numpy as np
 
 from retvec_lite.arguments import checked, one_column, require_strings
 from retvec_lite.data.rows import missing_column
-from retvec_lite.data.texts import present
+from retvec_lite.data.texts import or_none
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.loading import load
 
@@ -98,7 +98,7 @@ class BatchClassifier:
 
     def answers(self, given: Iterable[object]) -> tuple[list[Any], list[Any]]:
         """Return label and probability of each text (or lists of them); None for both where the text is missing (None, NaN, NA)."""
-        texts = [present(text) for text in given]
+        texts = [or_none(text) for text in given]
         asked = require_strings([text for text in texts if text is not None])
         found = self.classifier.predict_many(asked, None if self.several else 1, reject=self._reject)
         pairs: list[tuple[Any, Any]] = []

@@ -288,7 +288,7 @@ def _weights(texts: Dataset, training: Dataset, described: int = 0) -> Floats | 
 def write_variants(
     texts: Sequence[str], *, variants: int, typo_rate: float, seed: int, common_words: Sequence[Sequence[str]] = ()
 ) -> list[list[str]]:
-    """Write the texts otherwise, so many times; return one variant, the texts themselves,, when `typo_rate` is 0.
+    """Write the texts otherwise, so many times; return one variant, the texts themselves, when `typo_rate` is 0.
 
     Of each variant, two texts in ten stay as they are, four are disguised (see `data.disguises`), and four are mistyped: a share of the
     words up to twice `typo_rate`, drawn for each text, so that a classifier sees clean and hopeless texts alike. Three in ten, whichever,

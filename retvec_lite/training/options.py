@@ -118,7 +118,7 @@ class TrainArguments(TrainOptions):
         labels: a label for each text; or what labels mean, with data that have their own labels or without data: a mapping from labels to
             descriptions (a string, a list of them, or None for the name alone), or a file with the columns label and description.
             Booleans and numbers become strings, as JSON writes them (1 and 1.0: "1", True: "true").
-        keep: what the classifier keeps to go on learning: the texts, or nothing. Exported files have none of it.
+        keep: what the classifier keeps to go on learning: the texts, as `texts.jsonl` in its folder, or nothing. Exported files have none of it.
         out: folder for the trained classifier, checked before the training begins. One that this release made from the same texts, labels
             and options is left as it is, and loaded.
         force: replace an earlier classifier in that folder.

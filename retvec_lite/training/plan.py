@@ -85,12 +85,11 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
 
     Where every second variant is a translation, twice the epochs show as many of the others.
     """
-    chosen = {name: getattr(request.options, name) for name in ("epochs", "typo_rate", "seed")}
-    chosen["class_weights"] = request.class_weights
-    given = {name: value for name, value in chosen.items() if value is not None}
-    found = recommended(
-        max(len(texts), 1), multi_label=texts.multi_label, head=request.options.head, is_linear=is_linear, **given
-    )
+    options, count = request.options, max(len(texts), 1)
+    chosen = {name: getattr(options, name) for name in ("epochs", "typo_rate", "seed")}
+    chosen |= {"class_weights": request.class_weights, "multi_label": texts.multi_label}
+    asked: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    found = recommended(count, len(request.training), head=options.head, is_linear=is_linear, **asked)
     if request.languages:
         return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
     if not is_linear or request.options.typo_rate is not None:
@@ -100,15 +99,13 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
 
 
 def recommended(
-    texts: int, *, multi_label: bool = False, head: str = "auto", is_linear: bool = False, **chosen: Any
+    texts: int, given: int = 0, *, multi_label: bool = False, head: str = "auto", is_linear: bool = False, **chosen: Any
 ) -> FitSettings:
-    """Return the settings for so many training texts; `chosen` fields override them. `is_linear`: no network is trained.
+    """Return the settings for so many training texts, of so many `given`; `chosen` fields override them. `is_linear`: no network is trained.
 
-    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves.
-
-    Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
+    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
-    few, many, fewest = are_few(texts), texts >= MANY, _FEWEST_STEPS
+    few, many, fewest = are_few(max(given, texts)), texts >= MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}

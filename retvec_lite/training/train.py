@@ -5,7 +5,7 @@ What becomes of a text on the way, and where:
     a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py and data/lines.py
     str, learned from or held out              divide, here; described.py adds what labels are called and mean
     variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; of few texts, none below 1,000
-    normal form, words as ids                  reading.py, by the C engine
+    normal form, by the C engine; words as ids reading.py
     what a file has room for                   choose_parts_of_file, here, by budget.py; where texts are few or labels many, n-grams are counted for it
     n-grams, what its words mean together      linear_features.py; meaning_reader.py, whose table meaning_table.py makes of the words of all texts
     word vectors, a sentence vector            network.py, sentences.py

@@ -123,7 +123,7 @@ def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.Monke
     assert texts < plan.MANY < len(data)
     for validation in (0.1, None):
         found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
-        assert found == recommended(texts, typo_rate=0.0)
+        assert found == recommended(texts, len(data), typo_rate=0.0), "beyond the border, whatever is set aside"
     separate, _ = settings_of(monkeypatch, data, tiny_dataset(2, counts=dict.fromkeys(short, 2)), typo_rate=0.0)
     assert separate == recommended(len(data), typo_rate=0.0) != found
 
