@@ -20,7 +20,7 @@ from retvec_lite.files import (
     WORK,
     atomic_write,
     refuse_existing,
-    refuse_existing_folder,
+    refuse_filled_folder,
     require_room,
 )
 from retvec_lite.learning import TEXTS_NAME
@@ -64,14 +64,14 @@ def train(arguments: TrainArguments) -> TrainedClassifier:
     out, force, keep = arguments.out, arguments.force, arguments.keep == "texts"
     earlier = _saved(out, keep)
     if out is not None and earlier is None:
-        refuse_existing_folder(out, force)
+        refuse_filled_folder(out, force)
     request = read_request(arguments.data, arguments.labels, arguments)
     if out is not None:
         if earlier and is_made_from(earlier, request):
             with watched(arguments.progress) as report:
                 report(f"Nothing changed: {os.fspath(out)} was made from these data and options.", 0, 0)
             return TrainedClassifier(earlier, kept=Path(out))
-        refuse_existing_folder(out, force)
+        refuse_filled_folder(out, force)
         require_room(out, _ROOM + keep * _ROOM_A_CHARACTER * sum(map(len, request.training.texts)))
         if keep:
             request = dataclasses.replace(request, answers=Path(os.path.realpath(out)) / WORK / ANSWERS)

@@ -72,7 +72,7 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
     )
 
 
-def refuse_existing_folder(path: str | os.PathLike[str], force: bool) -> None:
+def refuse_filled_folder(path: str | os.PathLike[str], force: bool) -> None:
     """Refuse like `refuse_existing`, and refuse a file where a folder will be written, which `force` does not replace."""
     target = Path(path)
     if target.exists() and not target.is_dir():
@@ -328,7 +328,7 @@ def _keep(new: Path, target: Path) -> Path:
 
 def _refuse(target: Path, force: bool, owned: Sequence[str]) -> None:
     """Refuse to replace anything without `force`, and a folder that contains anything but `owned` files."""
-    refuse_existing_folder(target, force)
+    refuse_filled_folder(target, force)
     if not target.exists():
         return
     if Path.cwd() == target or target in Path.cwd().parents:

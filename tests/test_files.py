@@ -17,7 +17,7 @@ from retvec_lite.files import (
     atomic_directory,
     atomic_write,
     refuse_existing,
-    refuse_existing_folder,
+    refuse_filled_folder,
     require_room,
     require_writable,
     write_csv,
@@ -126,8 +126,8 @@ def test_room_is_asked_for_before_the_work(tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_where_a_folder_will_be_written_is_no_matter_of_force(tmp_path: Path, force: bool) -> None:
     (tmp_path / "dist").touch()
     with pytest.raises(RetvecLiteError, match=r"^.*dist is a file, not a folder\. Choose another name\.$"):
-        refuse_existing_folder(tmp_path / "dist", force)
-    refuse_existing_folder(tmp_path / "new", force)
+        refuse_filled_folder(tmp_path / "dist", force)
+    refuse_filled_folder(tmp_path / "new", force)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 What becomes of a text on the way, and where:
 
-    a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py and data/lines.py
+    a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py (it drops empty rows) and data/lines.py
     str, learned from or held out              divide, here; described.py adds what labels are called and mean
     variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; of few texts, none below 1,000
     normal form, by the C engine; words as ids reading.py
