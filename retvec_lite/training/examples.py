@@ -86,7 +86,7 @@ class TrainingData:
         share_cut: share of the training texts with words beyond `max_words` or `max_chars`.
         clean_ids: word ids of what is learned from as it is, int32 `[texts, max_words]`.
         clean: what is learned from as it is.
-        mistyped: the texts of `examples.variants`; with a translation, every second variant is one.
+        variant_texts: those of `examples.variants`; with a translation, every second variant is one.
         none: the number of the label of unlabelled texts that belong to no other.
         background: open texts of no label, which few texts are told from.
         background_ids: their word ids, int32 `[texts, max_words]`.
@@ -106,7 +106,7 @@ class TrainingData:
     share_cut: float
     clean_ids: Ints
     clean: Sequence[str]
-    mistyped: Sequence[Sequence[str]]
+    variant_texts: Sequence[Sequence[str]]
     background: Sequence[str]
     background_ids: Ints
     held_out_texts: Mapping[Way, Sequence[str]]
@@ -223,20 +223,20 @@ def make_examples(
         write_variants((*others, *unlabelled), seed=seed + 2, **ways),
         strict=True,
     )
-    mistyped: list[Sequence[str]] = [(*texts, *names, *more) for texts, more in pairs]
+    variant_texts: list[Sequence[str]] = [(*texts, *names, *more) for texts, more in pairs]
     held_out = {way: mistype_many(validation.texts, way.rate, seed + 1) for way in Way if way.rate is not None}
     if typo_rate:
         draw = random.Random(seed + 1).random
         held_out[Way.DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
     if translation:
-        translated = translation.variants(clean, len(mistyped), seed)
-        mistyped = [variant for pair in zip(mistyped, translated, strict=True) for variant in pair]
+        translated = translation.variants(clean, len(variant_texts), seed)
+        variant_texts = [variant for pair in zip(variant_texts, translated, strict=True) for variant in pair]
         (held_out[Way.TRANSLATED],) = translation.variants(validation.texts, 1, seed + 1)
     targets, truth = (scheme.targets(texts, labels) for texts in (training, validation))
     targets = np.concatenate([targets, labels_of(described, labels)]) if described.texts else targets
     # No label is known until a teacher is asked.
     targets = np.concatenate([targets, np.full(len(unlabelled), -1, targets.dtype)]) if unlabelled else targets
-    groups = [clean, *mistyped, *held_out.values(), background]
+    groups = [clean, *variant_texts, *held_out.values(), background]
     rules = config or EncoderConfig(word_length=word_length)
     asked = count_uncut_words(clean, rules)
     config = config or choose_sizes(clean, asked, rules)
@@ -261,7 +261,7 @@ def make_examples(
         share_cut=float(np.mean((ids[0] != 0).sum(axis=1) < asked)),
         clean_ids=ids[0],
         clean=clean,
-        mistyped=mistyped,
+        variant_texts=variant_texts,
         background=background,
         background_ids=ids[-1],
         held_out_texts=held_out,

@@ -66,7 +66,7 @@ class LinearPart:
     model: LinearModel
     curve: list[tuple[int, float]]
     config: NgramConfig
-    _variants: Sequence[Features]
+    _learned: Sequence[Features]
     _shares: Sequence[float]
     _held_out: Mapping[Way, Features]
     _background: Features
@@ -130,7 +130,7 @@ class LinearPart:
         data, settings, kind = self._data, self._settings, usual_kind(self._data.clean)
         shares = (1.0, TRANSLATED_SHARE) if data.is_translated else (1.0,)
         used = zip(
-            data.mistyped[: settings.linear_variants * len(shares)],
+            data.variant_texts[: settings.linear_variants * len(shares)],
             data.examples.variants,
             settings.linear_variants * shares,
             strict=False,
@@ -152,7 +152,7 @@ class LinearPart:
         self.config = NgramConfig(
             buckets=buckets, longest=kind[1], shortest=kind[0], codebooks=books, plain_letters=True
         )
-        self._variants, self._shares = found[: len(variants)], [share for _, _, share in variants]
+        self._learned, self._shares = found[: len(variants)], [share for _, _, share in variants]
         self._held_out = dict(zip(data.held_out_texts, found[len(variants) : -1], strict=True))
         self._background = found[-1]
         self._pieces_table = self._pieces.table(PRIME if books else buckets) if self._pieces else None
@@ -170,7 +170,7 @@ class LinearPart:
         """Fit `model` to some of the texts; to all texts there are to learn from, those set aside included, if these are all rows."""
         is_whole = len(rows) == len(self._data.clean)
         # Held out by the user, or cross-validated, they are not set aside.
-        held_out = list(self._held_out.values())[: len(self._variants)] if self._refit and is_whole else []
+        held_out = list(self._held_out.values())[: len(self._learned)] if self._refit and is_whole else []
         self.model = self._fit_rows(rows, held_out)
 
     def logits(self, way: Way, rows: Rows) -> Floats:
@@ -211,12 +211,12 @@ class LinearPart:
             targets[asked] = self._teacher.answers(labelled, targets, asked)
         else:
             first = self._fit_known(labelled, targets, held_out)
-            targets[asked] = first.scores(self._variants[0][asked]).argmax(axis=1)
+            targets[asked] = first.scores(self._learned[0][asked]).argmax(axis=1)
         return self._fit_known(rows, targets, held_out)
 
     def _fit_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
         """Fit a model as `_fit_rows` does, but to texts whose labels are known."""
-        data, variants, settings = self._data, self._variants, self._settings
+        data, variants, settings = self._data, self._learned, self._settings
         rows = self._telling(rows)
         features = variants[0][rows].joined([*(part[rows] for part in variants[1:]), *held_out])
         targets = np.concatenate([all_targets[rows]] * len(variants) + [data.held_out.truth] * len(held_out))
@@ -281,7 +281,7 @@ class LinearPart:
         if not len(called):
             return rows
         others = rows[np.isin(origins, (Origin.GIVEN, Origin.DESCRIPTION))]
-        meaning = self._variants[0].meaning
+        meaning = self._learned[0].meaning
         if meaning is None:
             telling = ~np.isin(targets[called], targets[others])
         else:

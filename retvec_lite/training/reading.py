@@ -1,7 +1,7 @@
 """Texts in training: as runs of characters, and as numbers of their words.
 
 A run is what stands between separators in the normal form of a text. Neither words nor n-grams reach beyond it, so each distinct text is
-brought into normal form once, by the C engine where it is built, and each distinct run of all texts is cut once.
+brought into normal form once by a reader, by the C engine where it is built, and each distinct run of all texts is cut once.
 """
 
 import dataclasses

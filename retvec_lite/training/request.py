@@ -165,7 +165,7 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
         class_weights=None if weights is None else choose_class_weights(weights, training.classes),
         warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None, both),
         leaked=sum(map(set(both).__contains__, validation.texts)) if isinstance(validation, Dataset) else 0,
-        meanings=_read_meanings(options.meaning, options.ngram_kb),
+        meanings=_named_meanings(options.meaning, options.ngram_kb),
         languages=[language_file(name) for name in (() if options.languages is None else options.languages)],
         unlabelled=unlabelled,
         teacher=teacher if unlabelled else {},
@@ -252,7 +252,7 @@ def _new_texts(
     return found
 
 
-def _read_meanings(given: str | os.PathLike[str] | MeaningFile, ngram_kb: int | None) -> Sequence[MeaningFile | str]:
+def _named_meanings(given: str | os.PathLike[str] | MeaningFile, ngram_kb: int | None) -> Sequence[MeaningFile | str]:
     if ngram_kb == 0 or given == NONE:
         return ()
     if isinstance(given, MeaningFile):

@@ -141,6 +141,6 @@ def test_training_computes_what_the_reference_does(monkeypatch: pytest.MonkeyPat
     weights = fitter.model.scaled(0.5).weights
     rows = [contract.codepoints(text, TINY_CONFIG.max_chars) for text in training.texts]
     expected = np.stack([ngram_logits(row, TINY_CONFIG, fitter.config, weights) for row in rows])
-    found = LinearModel(weights).scores(fitter._variants[0])
+    found = LinearModel(weights).scores(fitter._learned[0])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert (found.argmax(axis=1) == data.examples.targets).mean() > 0.95

@@ -96,7 +96,7 @@ def test_a_distinct_text_is_read_once_in_the_sizes_of_the_training(monkeypatch: 
     long = training.texts[0] + " and" * 60
     training = dataclasses.replace(training, texts=(long, *training.texts[1:]))
     data = make_examples(training, validation, variants=3, typo_rate=0.3, seed=5)
-    groups = (training.texts, *data.mistyped, *data.held_out_texts.values())
+    groups = (training.texts, *data.variant_texts, *data.held_out_texts.values())
     most = data.config.max_chars
     assert len(long) > most
     counted = Counter((text, reading.LONGEST_COUNTED) for text in {*training.texts})

@@ -101,14 +101,14 @@ def test_translations_come_before_words_that_mean_the_same() -> None:
 
 
 def test_every_second_variant_is_a_translation(data: TrainingData) -> None:
-    assert len(data.mistyped) == len(data.examples.variants) == 4
-    for variant, is_translated in zip(data.mistyped, (False, True, False, True), strict=True):
+    assert len(data.variant_texts) == len(data.examples.variants) == 4
+    for variant, is_translated in zip(data.variant_texts, (False, True, False, True), strict=True):
         left = sum(word in KNOWN for text in variant for word in text.split())
         assert (left == 0) == is_translated
     assert len(data.held_out_texts[Way.TRANSLATED]) == len(data.clean) and Way.TRANSLATED in data.held_out.ids
     assert data.is_translated and set("გო") <= set("".join(data.spelled))
     plain = make_examples(tiny_dataset(3), tiny_dataset(3), variants=2, typo_rate=0.2, seed=0)
-    assert not plain.is_translated and len(plain.mistyped) == 2
+    assert not plain.is_translated and len(plain.variant_texts) == 2
 
 
 # --- one table --------------------------------------------------------------------------------------------------------

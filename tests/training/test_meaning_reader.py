@@ -144,7 +144,7 @@ def test_codes_of_many_texts_are_fitted_to_some_of_all_of_them(synonym_data: Tra
 def test_texts_are_read_as_the_reference_reads_them(synonym_data: TrainingData, synonym_reader: MeaningReader) -> None:
     texts = [
         *synonym_data.clean[:20],
-        *synonym_data.mistyped[0][:20],
+        *synonym_data.variant_texts[0][:20],
         "don't e-mail, naïve 手机 wa-ke rqin",
         "",
         "12",
