@@ -4,9 +4,9 @@
 
 A smoothed classifier answers what most copies of a text are said to be in which each word was left out with a chance p. In two texts that
 differ in r words, put in, taken out or replaced, all of these are left out with the chance p^r, and then the copies are the same. So the
-share m of the copies that get an answer changes by 1 - p^r at most, and the answer stays while p^r > 1.5 - m (Huang et al. 2023,
-https://arxiv.org/abs/2302.01757; words: Huang et al. 2024, https://arxiv.org/abs/2408.00728). Of m, the bound of Clopper and Pearson is
-taken, which is too high in one text of a thousand. Of the texts of each label, the table tells the share that is answered right and can bear r changes, in the mean of the labels.
+share of the copies that get an answer changes by 1 - p^r at most, and an answer that leads by d stays while 1 - p^r < d / 2 (after Huang et
+al. 2023, https://arxiv.org/abs/2302.01757; of words: Huang et al. 2024, https://arxiv.org/abs/2408.00728). For the lead, bounds of Clopper
+and Pearson are taken, which are wrong in one text of a thousand. Of the texts of each label, the table tells the share that is answered right and can bear r changes, in the mean of the labels.
 
 The classifier learned from the texts, and from two copies of each with words left out.
 """
@@ -14,6 +14,7 @@ The classifier learned from the texts, and from two copies of each with words le
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -41,16 +42,17 @@ def thinned(text: str, share: float, draw: random.Random) -> str:
     return " ".join(word for word in text.split() if draw.random() >= share)
 
 
-def radius(votes: int, copies: int, share: float) -> int:
-    """Return how many words may change while an answer with so many votes of so many copies stays; -1 if that is not sure of the text itself.
+def radius(votes: Sequence[int], copies: int, share: float) -> int:
+    """Return how many words may change while the first of all answers, by falling votes, stays the first; -1 if that is not sure of the text itself.
 
     Example:
-        >>> radius(1000, 1000, 0.9), radius(1000, 1000, 0.7), radius(501, 1000, 0.9)
-        (6, 1, -1)
+        >>> [radius(votes, 1000, share) for votes, share in (([1000, 0], 0.9), ([1000, 0], 0.7), ([510, 490], 0.9))]
+        [6, 1, -1]
     """
-    least = float(beta.ppf(_RISK, votes, copies - votes + 1)) if votes else 0.0
-    # The largest r of which p^r is above 1.5 - m.
-    return math.ceil(math.log(1.5 - least) / math.log(share)) - 1 if least > 0.5 else -1
+    risk = _RISK / len(votes)
+    least = float(beta.ppf(risk, votes[0], copies - votes[0] + 1))
+    most = min(float(beta.ppf(1 - risk, votes[1] + 1, copies - votes[1])), 1 - least)
+    return math.ceil(math.log(1 - (least - most) / 2) / math.log(share)) - 1 if least > most else -1
 
 
 def certify(
@@ -64,9 +66,10 @@ def certify(
         told = dict.fromkeys(drawn, "")
         answers = classifier.predict(list(told), 1, reject=False)
         told = {each: str(answer.label) for each, (answer,) in zip(told, answers, strict=True)}
-        names, counts = np.unique([told[each] for each in drawn], return_counts=True)
-        most = int(counts.argmax())
-        found.append((names[most] == label, radius(int(counts[most]), copies, share)))
+        votes = Counter(dict.fromkeys(classifier.labels, 0))
+        votes.update(told[each] for each in drawn)
+        (first, _), *_ = votes.most_common()
+        found.append((first == label, radius([count for _, count in votes.most_common()], copies, share)))
     return found
 
 

@@ -31,14 +31,22 @@ def test_what_is_sure_stays(says: Callable[[Sequence[str]], bool], share: float)
     for r, texts in ((1, changes), (2, twice)):
         after = min(vote(says, each, share) for each in texts)
         assert before - after <= 1 - share**r + 1e-9
-        if radius(round(before * 100_000), 100_000, share) >= r:
+        votes = sorted((round(before * 100_000), round((1 - before) * 100_000)), reverse=True)
+        if before > 0.5 and radius(votes, 100_000, share) >= r:
             assert after > 0.5
 
 
 @pytest.mark.parametrize(
-    ("votes", "share", "expected"), [(1000, 0.9, 6), (1000, 0.7, 1), (900, 0.9, 4), (501, 0.9, -1), (0, 0.9, -1)]
+    ("votes", "share", "expected"),
+    [
+        ((1000, 0), 0.9, 6),
+        ((1000, 0), 0.7, 1),
+        ((900, 100), 0.9, 4),
+        ((500, 100, 100, 100, 100, 100), 0.9, 1),
+        ((510, 490), 0.9, -1),
+    ],
 )
-def test_more_votes_bear_more(votes: int, share: float, expected: int) -> None:
+def test_more_votes_bear_more(votes: tuple[int, ...], share: float, expected: int) -> None:
     assert radius(votes, 1000, share) == expected
 
 
