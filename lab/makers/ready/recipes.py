@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
+from makers.ready.abroad import LANGUAGES, TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
-from makers.ready.messages import SPAM, SPAM_TESTS
+from makers.ready.messages import SPAM, SPAM_LANGUAGES, SPAM_TESTS, SPAM_TESTS_ABROAD
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
@@ -37,6 +38,7 @@ class Recipe:
         sources: texts of owners, fetched.
         sets: data sets of `benchmarks.data.prepare`; their test texts are tests.
         tests: texts of other owners that nobody trains on, by what they are.
+        abroad: such texts in other languages, by language.
         others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
         options: of `retvec_lite.train`.
         alarm: the label that matters, where one raises an alarm.
@@ -49,6 +51,7 @@ class Recipe:
     sets: Sequence[str] = ()
     tests: Mapping[str, Source] = dataclasses.field(default_factory=dict)
     others: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    abroad: Mapping[str, Source] = dataclasses.field(default_factory=dict)
     options: Options = dataclasses.field(default_factory=dict)
     alarm: str = ""
     plain: Sequence[str] = ()
@@ -67,7 +70,7 @@ class Recipe:
             data: folder that `benchmarks.data.prepare` wrote.
             cache: folder of the owners' files.
         """
-        tested = {_plain(text) for source in self.tests.values() for text, _ in source.rows(cache)}
+        tested = {_plain(text) for source in (*self.tests.values(), *self.abroad.values()) for text, _ in source.rows(cache)}
         tested |= {_plain(text) for name in (*self.sets, *self.others) for text in read_part(data, name, "test").texts}
         found: dict[str, Labelled] = {}
         for text, label in self._all(data, cache):
@@ -118,8 +121,9 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         sources=SPAM,
         sets=("SMS spam",),
         tests=SPAM_TESTS,
+        abroad=SPAM_TESTS_ABROAD,
         # Who filters needs an answer: what is unsure has the more probable label.
-        options={"reject_at": 0.9999},
+        options={"reject_at": 0.9999, "languages": SPAM_LANGUAGES},
         alarm="spam",
     ),
     "support": Recipe(
@@ -139,9 +143,10 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         "whether a text is hateful, offensive, or neither",
         "Do not punish people by it, and do not let it decide alone: it misses what is hateful only to those who know more than the text, and takes "
         "part of what is said within a group, or against hate, for hate.",
-        sources=TOXICITY,
+        sources=(*TOXICITY, *TOXICITY_ABROAD),
         tests=TOXICITY_TESTS,
-        options={"unknown_label": "none"},
+        abroad=TOXICITY_TESTS_ABROAD,
+        options={"unknown_label": "none", "languages": LANGUAGES},
         alarm="hate",
         plain=("Banking77", "CLINC150", "SMS spam"),
     ),
