@@ -137,7 +137,7 @@ def _statements(_: Path) -> Iterator[Labelled]:
     return draw("groups", _DRAWN, _SEED)
 
 
-_DRAWN: Final = {"hate": 20_000, "none": 22_000, "offensive": 5_000}
+_DRAWN: Final = {"hate": 40_000, "none": 44_000, "offensive": 10_000}
 """How many statements there are of each label."""
 _SEED: Final = 5
 
