@@ -40,8 +40,12 @@ def _lines(path: Path) -> list[str]:
 def _german(name: str) -> Reader:
     """German tweets: abuse is said of groups."""
     meant = {"ABUSE": "hate", "INSULT": "offensive", "PROFANITY": "offensive", "OTHER": "none"}
-    rows = lambda folder: (line.split("\t") for line in _lines(folder / f"germeval2018.{name}.txt"))  # noqa: E731
-    return lambda folder: ((text, meant[kind]) for text, _, kind in rows(folder))
+
+    def read(folder: Path) -> Iterator[Labelled]:
+        rows = (line.split("\t") for line in _lines(folder / f"germeval2018.{name}.txt"))
+        return ((text, meant[kind]) for text, _, kind in rows)
+
+    return read
 
 
 def _adversarial(folder: Path) -> Iterator[Labelled]:
