@@ -1,5 +1,6 @@
 """Texts in other languages than English that are hateful, offensive or neither."""
 
+import csv
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,9 @@ from makers.ready.source import Labelled, Reader, Source, github, table
 from makers.ready.statements import draw
 
 LANGUAGES: Final = ("de", "es", "fr", "it", "pt")
-"""Those in which we wrote sentences."""
 EITHER: Final = "hate|offensive"
 """What tests say where the owner's labels do not tell these apart as ours do: both are right."""
 _DRAWN: Final = {"hate": 2_500, "none": 2_500, "offensive": 500}
-"""How many statements there are of each label in a language."""
 _SEED: Final = 5
 _TESTED: Final = 5
 """Where the owner has no split, one text of so many is for tests."""
@@ -42,8 +41,10 @@ def _german(name: str) -> Reader:
     meant = {"ABUSE": "hate", "INSULT": "offensive", "PROFANITY": "offensive", "OTHER": "none"}
 
     def read(folder: Path) -> Iterator[Labelled]:
-        rows = (line.split("\t") for line in _lines(folder / f"germeval2018.{name}.txt"))
-        return ((text, meant[kind]) for text, _, kind in rows)
+        for text, _, kind in csv.reader(
+            _lines(folder / f"germeval2018.{name}.txt"), "excel-tab", quoting=csv.QUOTE_NONE
+        ):
+            yield text, meant[kind]
 
     return read
 

@@ -93,7 +93,6 @@ _START: Final = 30
 _DRAWN: Final = {"spam": 8_000, "ham": 8_000}
 _DRAWN_ABROAD: Final = {"spam": 1_500, "ham": 1_500}
 SPAM_LANGUAGES: Final = ("de", "es", "fr", "id", "it", "pt", "tr")
-"""Those in which we wrote messages."""
 """How many statements there are of each label."""
 _SEED: Final = 5
 
