@@ -65,8 +65,7 @@ def alarm_threshold(recipe: Recipe, classifier: rl.Classifier, cache: Path) -> s
     places = [classifier.labels.index(label) for label in labels]
     found = np.asarray(classifier.probabilities([text for text, _ in rows]))[:, places].sum(axis=1)
     threshold = float(np.quantile(found[~meant], 1 - _FALSE_ALARMS))
-    found_part = np.mean(found[meant] >= threshold)
-    return f"{' or '.join(f'`{label}`' for label in labels)} from a probability of {threshold:.2f} on; {found_part:.0%} of what should be found is"
+    return f"{' or '.join(f'`{label}`' for label in labels)} from a probability of {threshold:.2f} on; {np.mean(found[meant] >= threshold):.0%} of what should be found is"
 
 
 def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int, alarm: str) -> str:

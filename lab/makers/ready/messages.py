@@ -166,4 +166,3 @@ SPAM_TESTS_ABROAD: Final = {
         _turkish,
     ),
 }
-"""By language; the first three are translations of the English collection."""
