@@ -33,7 +33,6 @@ SCRIPTS: Final = (
     Script("experiments.adversarial", v1=True, package="textattack"),
     Script("experiments.robustness"),
     Script("experiments.suggest"),
-    Script("experiments.wrong_labels", package="cleanlab"),
 )
 
 

@@ -19,6 +19,7 @@ from retvec_lite.version import __version__
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"
+SUFFIXES = (".tflite", ".retvec", ".safetensors", ".md")
 
 PLAIN = {
     "assistant": {"weck mich um halb sieben": "alarm_set", "明日の天気は": "weather_query", "xkcd zzz qqq": None},
@@ -36,12 +37,21 @@ PLAIN = {
         "Your parcel is on hold. Pay 1.99 at http://dhl-redelivery.top/x": "spam",
         "Your code is 482193. Do not share it with anyone": "ham",
         "see you at noon, mum": "ham",
+        "DHL: Ihr Paket wartet auf Freigabe, zahlen Sie 1,99 € unter dhl-zoll.top/a1": "spam",
+        "On se voit à 18h devant le ciné ?": "ham",
+        "Selamat! Anda menang mobil dari Shopee, hub 0812345678": "spam",
+        "Yarın sınav saat kaçta başlıyor": "ham",
     },
     "toxicity": {
         "you are a kind woman": None,
         "what an idiot": "offensive",
         "all foreigners are vermin": "hate",
         "he said that foreigners are vermin, and that is wrong": None,
+    },
+    "toxicity-europe": {
+        "Diese Asylanten gehören alle abgeschoben": "hate",
+        "Seu arrombado, devolve meu dinheiro": "offensive",
+        "Le musée juif ouvre à dix heures": None,
     },
     "topics": {"NASA finds water on Mars": "science", "Fed raises interest rates": "business"},
     "support": {"where is my new card": "card_arrival", "play some jazz": "play_music", "xkcd zzz qqq": None},
@@ -121,7 +131,7 @@ def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.M
 def test_the_package_has_all_files_of_each() -> None:
     assert set(PLAIN) == set(READY) and prebuilt_names() == ("language", *READY)
     found = {path.name for path in (MODELS / artifact._MODELS).iterdir() if path.suffix not in (".py", "")}
-    assert found == {f"{name}{suffix}" for name in READY for suffix in (".tflite", ".retvec", ".safetensors", ".md")}
+    assert found == {f"{name}{suffix}" for name in READY for suffix in SUFFIXES}
     for name in READY:
         assert is_prebuilt(name)
         assert locate(name).stat().st_size < 1_000_000 and locate(name, ".retvec").stat().st_size < 1_000_000
@@ -158,21 +168,11 @@ def test_the_wheel_and_the_npm_package_have_the_version_and_the_files(tmp_path: 
     subprocess.run(["cp", "-r", MODELS, source], check=True)
     build = [
         sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
+        *["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"],
         tmp_path,
         source,
     ]
     subprocess.run(build, check=True)
     with zipfile.ZipFile(tmp_path / f"retvec_lite_models-{__version__}-py3-none-any.whl") as wheel:
         names = set(wheel.namelist())
-    assert {
-        f"retvec_lite_models/{name}{suffix}"
-        for name in READY
-        for suffix in (".tflite", ".retvec", ".safetensors", ".md")
-    } <= names
+    assert {f"retvec_lite_models/{name}{suffix}" for name in READY for suffix in SUFFIXES} <= names

@@ -4,6 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 import retvec_lite as rl
 from benchmarks.tables.cells import markdown_table
 from makers.ready.recipes import RECIPES, Recipe
@@ -16,6 +18,7 @@ FILES: Final = {
 }
 """What an export calls the files, and what they end in beside a name."""
 _FEW: Final = 600
+_FALSE_ALARMS: Final = 0.05
 
 
 def make(name: str, out: Path, data: Path, cache: Path, *, quick: bool = False) -> Path:
@@ -49,11 +52,23 @@ def make(name: str, out: Path, data: Path, cache: Path, *, quick: bool = False) 
     classifier.export(work / "dist", formats=["tflite", "engine"], force=True, progress=True)
     for source, suffix in FILES.items():
         shutil.copyfile(work / "dist" / source, out / f"{name}{suffix}")
-    atomic_write(out / f"{name}.md", card(name, recipe, classifier, len(rows)).encode())
+    alarm = alarm_threshold(recipe, classifier, cache) if recipe.alarm else ""
+    atomic_write(out / f"{name}.md", card(name, recipe, classifier, len(rows), alarm).encode())
     return out
 
 
-def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int) -> str:
+def alarm_threshold(recipe: Recipe, classifier: rl.Classifier, cache: Path) -> str:
+    """Return from which probability on a text raises an alarm if one in twenty of the test texts that should raise none may, and what is found then."""
+    rows = [row for source in (recipe.tests or recipe.abroad).values() for row in source.rows(cache)]
+    meant = np.array([recipe.alarm in label.split("|") for _, label in rows])
+    labels = sorted({part for _, label in rows if recipe.alarm in label.split("|") for part in label.split("|")})
+    places = [classifier.labels.index(label) for label in labels]
+    found = np.asarray(classifier.probabilities([text for text, _ in rows]))[:, places].sum(axis=1)
+    threshold = float(np.quantile(found[~meant], 1 - _FALSE_ALARMS))
+    return f"{' or '.join(f'`{label}`' for label in labels)} from a probability of {threshold:.2f} on; {np.mean(found[meant] >= threshold):.0%} of what should be found is"
+
+
+def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int, alarm: str) -> str:
     """Return the model card of a classifier: what it tells, what it learned from, and what it is not for."""
     owners = markdown_table(
         ("texts", "licence"), [(f"[{owner}]({page})", licence) for owner, page, licence in recipe.owners()]
@@ -63,6 +78,7 @@ def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int) -> st
         [
             ("labels", ", ".join(f"`{label}`" for label in classifier.labels)),
             ("answers", " ".join(str(classifier.decision).splitlines())),
+            *([(f"for {_FALSE_ALARMS:.0%} false alarms", alarm)] if alarm else []),
             (
                 "made by",
                 f"`python -m makers.ready train {name}`: {texts:,} texts, mistyped and disguised on purpose while training",

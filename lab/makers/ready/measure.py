@@ -5,20 +5,22 @@ Beside it stand a support vector machine that learned from the same texts, and a
 
 import random
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from sklearn.metrics import f1_score
 
 import retvec_lite as rl
 from benchmarks.common import RESULTS
+from benchmarks.data.prepare import fetch
 from benchmarks.data.sets import read_part, sampled
 from benchmarks.systems.linear import choose_penalty, train
 from benchmarks.systems.names import SVM
 from benchmarks.tables.cells import markdown_table
 from makers.ready.recipes import RECIPES
-from makers.ready.source import Labelled
+from makers.ready.source import Labelled, github
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.typos import mistype_many
@@ -34,6 +36,9 @@ _LEARNED: Final = 100_000
 """Texts that the rival learns from, at most: more take it hours and more memory than most machines have."""
 _TESTED: Final = 20_000
 _SEED: Final = 3
+_LISTED: Final = "5faf2ba42d7b1c0977169ec3611df25a3c08eb13"
+_F1: Final = "macro-F1, clean"
+_ABROAD: Final = ("found / kept / macro-F1", "ours", "SVM", "word list")
 _LURES: Final = re.compile(
     r"(?i)https?://|www\.|\b(free|win|winner|won|prize|cash|claim|urgent|offer|loan|credit|cheap|guaranteed|congratulations|click|subscribe|award|bonus|discount)\b"
 )
@@ -44,7 +49,7 @@ _TUNING: Final = 5_000
 def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = False) -> None:
     """Print a table of right answers, and write it to benchmarks/results.
 
-    A line has the shares for clean, half mistyped and wholly mistyped texts. Of a text with several labels, any of them is right. Labels that
+    A second table has the tests in other languages. A line of the first has the shares for clean, half mistyped and wholly mistyped texts. Of a text with several labels, any of them is right. Labels that
     no test text has are no answers. Where a label raises an alarm, all labels are answers, and ours those of `predict`, thresholds included: one line has the share of its texts that are
     found, and the next the share of the others that are kept.
 
@@ -73,25 +78,53 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
         shares = [
             [_shares(guess(texts, asked), right, recipe.alarm) for texts in written] for guess in systems.values()
         ]
-        said = (f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)
+        said = (f"{recipe.alarm} found", "others kept", _F1) if recipe.alarm else ("",)
         for place, what in enumerate(said):
-            cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shares]
+            shown = [own[:1] if what == _F1 else own for own in shares]
+            cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shown]
             first = "" if place else f"{tested} ({len(rows):,})"
             lines.append((first, *([what] if recipe.alarm else []), *cells))
-    table = markdown_table(("clean / half / all mistyped", *([""] if recipe.alarm else []), *systems), lines)
-    print(table)
-    if not quick:
-        atomic_write(RESULTS / f"ready-{name}.md", table.encode())
+    header = ("clean / half / all mistyped", *([""] if recipe.alarm else []), *systems)
+    abroad = _abroad(name, systems, every, cache, quick=quick)
+    tables = {f"ready-{name}": (header, lines), f"ready-{name}-languages": (_ABROAD, abroad)}
+    for file_name, content in ((key, markdown_table(*table)) for key, table in tables.items() if table[1]):
+        print(content)
+        if not quick:
+            atomic_write(RESULTS / f"{file_name}.md", content.encode())
+
+
+def _abroad(
+    name: str, systems: Mapping[str, Guess], every: Collection[str], cache: Path, *, quick: bool
+) -> list[tuple[str, ...]]:
+    """Return the lines of a table of the tests in other languages; the lists of bad words are in these languages."""
+    recipe, lines = RECIPES[name], []
+    for language, source in recipe.abroad.items():
+        rows = source.rows(cache)
+        rows = [rows[row] for row in sampled(len(rows), _FEW if quick else _TESTED)]
+        right = [labels.split("|") for _, labels in rows]
+        own = {**systems, **(_bad_words(language[:2], cache) if name.startswith("toxicity") else {})}
+        shares = [_shares(guess([text for text, _ in rows], every), right, recipe.alarm) for guess in own.values()]
+        cells = [" / ".join(f"{share:.3f}".removeprefix("0") for share in each) for each in shares]
+        lines.append((f"{language} ({len(rows):,})", *cells))
+    return lines
 
 
 def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) -> tuple[float, ...]:
-    """Return the share of right answers, or of what is found and of what is kept, where a label raises an alarm."""
+    """Return the share of right answers; where a label raises an alarm, of what is found and of what is kept, and the mean of both kinds' F1.
+
+    Where texts may have another label beside that one, it raises the alarm as well.
+    """
     hits = np.array([one in labels for one, labels in zip(found, right, strict=True)])
     if not alarm:
         return (float(hits.mean()),)
-    raised = np.array([one == alarm for one in found])
     meant = np.array([alarm in labels for labels in right])
-    return float(raised[meant].mean()), float(1 - raised[~meant].mean())
+    alarms = {label for labels in right if alarm in labels for label in labels}
+    raised = np.array([one in alarms for one in found])
+    return (
+        float(raised[meant].mean()),
+        float(1 - raised[~meant].mean()),
+        float(f1_score(meant, raised, average="macro")),
+    )
 
 
 def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
@@ -153,6 +186,16 @@ def _word_list(name: str) -> dict[str, Guess]:
             "19 words, links": lambda texts, _: ["spam" if _LURES.search(text) else "ham" for text in texts],
         }
     return {}
+
+
+def _bad_words(language: str, cache: Path) -> dict[str, Guess]:
+    """Return the list of bad words of a language that most projects take: in Korean they may be parts of words."""
+    path = cache / "bad_words" / language
+    fetch(*github("LDNOOBW/List-of-Dirty-Naughty-Obscene-and-Otherwise-Bad-Words", _LISTED, language), path)
+    words = [re.escape(word) for word in path.read_text(encoding="utf-8").lower().split("\n") if word]
+    bounds = ("", "") if language == "ko" else (r"\b(?:", r")\b")
+    bad = re.compile("|".join(words).join(bounds))
+    return {"word list": lambda texts, _: ["hate" if bad.search(text.lower()) else "none" for text in texts]}
 
 
 def _best(probabilities: Floats, labels: Sequence[str], asked: Collection[str]) -> list[str]:

@@ -11,7 +11,8 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Final
 
-from makers.ready.source import Labelled, Source, github, table
+from benchmarks.data.converters import held_out
+from makers.ready.source import Labelled, Reader, Source, cleaned, github, table
 from makers.ready.statements import draw
 
 
@@ -63,11 +64,35 @@ def _start(text: str) -> str:
 
 
 def _statements(_: Path) -> Iterator[Labelled]:
-    return draw("messages", _DRAWN, _SEED)
+    yield from draw("messages", _DRAWN, _SEED)
+    for language in SPAM_LANGUAGES:
+        yield from draw(f"messages-{language}", _DRAWN_ABROAD, _SEED)
+
+
+def _translated(language: str) -> Reader:
+    """Messages of the SMS Spam Collection that a machine translated: of those that are held out in English."""
+    return lambda folder: (
+        (row[f"text_{language}"], row["labels"])
+        for row in table(folder / "data-en-hi-de-fr.csv")
+        if held_out(cleaned(row["text"]))
+    )
+
+
+def _turkish(folder: Path) -> Iterator[Labelled]:
+    for row in table(folder / "TurkishSMSCollection.csv", ";"):
+        yield row["Message"], "spam" if row["GroupText"] == "Spam" else "ham"
+
+
+def _indonesian(folder: Path) -> Iterator[Labelled]:
+    """Messages of friends, of swindlers and of companies that sell: both are spam."""
+    for row in table(folder / "dataset_sms_spam_v1.csv"):
+        yield row["Teks"], "ham" if row["label"] == "normal" else "spam"
 
 
 _START: Final = 30
 _DRAWN: Final = {"spam": 8_000, "ham": 8_000}
+_DRAWN_ABROAD: Final = {"spam": 1_500, "ham": 1_500}
+SPAM_LANGUAGES: Final = ("de", "es", "fr", "id", "it", "pt", "tr")
 """How many statements there are of each label."""
 _SEED: Final = 5
 
@@ -109,5 +134,35 @@ SPAM_TESTS: Final = {
             "https://archive.ics.uci.edu/static/public/228/sms+spam+collection.zip",
         ),
         _pretended,
+    ),
+}
+_TRANSLATED: Final = github(
+    "lizfrey/comp-neuro-final-project", "58db2aec843aa6f27ece093ad93a2657bf5a0932", "data-en-hi-de-fr.csv"
+)
+_MEASURED: Final = "not stated: for measuring only"
+SPAM_TESTS_ABROAD: Final = {
+    **{
+        code: Source(
+            "sms_translated",
+            "https://www.kaggle.com/datasets/rajnathpatel/multilingual-spam-data",
+            _MEASURED,
+            _TRANSLATED,
+            _translated(code),
+        )
+        for code in ("de", "fr", "hi")
+    },
+    "id": Source(
+        "sms_indonesian",
+        "https://github.com/rdwr21/sms-spam-streamlit",
+        _MEASURED,
+        github("rdwr21/sms-spam-streamlit", "53ba4ab7108f511fa2ebd5b426953f1d9152e9de", "dataset_sms_spam_v1.csv"),
+        _indonesian,
+    ),
+    "tr": Source(
+        "sms_turkish",
+        "https://github.com/onrkrsy/TurkishSMS-Collection",
+        _MEASURED,
+        github("onrkrsy/TurkishSMS-Collection", "1bf571bf52dbd1f3b1f87110112da64983751f96", "TurkishSMSCollection.csv"),
+        _turkish,
     ),
 }

@@ -17,15 +17,17 @@ def draw(name: str, counts: Mapping[str, int], seed: int) -> Iterator[tuple[str,
     """Yield sentences and their labels; some are the same.
 
     Args:
-        name: of a file in the folder `statements`.
+        name: of a file in the folder `statements`: one in another language than English ends in `-` and its code.
         counts: label -> how many.
         seed: of the draw.
     """
     lists, frames = read(name)
+    english = "-" not in name
     rng = random.Random(seed)
     for label, count in counts.items():
         for _ in range(count):
             text = fill(rng.choice(frames[label]), lists, rng)
+            text = re.sub(r"\b([Aa]) (?=[AEIOUaeiou])", r"\1n ", text) if english else text
             if rng.random() < 0.5:
                 text = text[0].upper() + text[1:]
             if rng.random() < 0.5 and text[-1] not in '.?!"':
@@ -34,8 +36,12 @@ def draw(name: str, counts: Mapping[str, int], seed: int) -> Iterator[tuple[str,
 
 
 def read(name: str) -> tuple[Lists, Mapping[str, Sequence[str]]]:
-    """Read a file of statements: name -> what stands for it, and label -> frames with names in braces."""
-    lists: dict[str, list[str]] = {}
+    """Read a file of statements: name -> what stands for it, and label -> frames with names in braces.
+
+    A file in another language than English has the lists of the English one as well.
+    """
+    english, abroad, _ = name.partition("-")
+    lists = {**read(english)[0]} if abroad else {}
     frames: dict[str, list[str]] = {}
     into: list[str] | None = None
     for line in (Path(__file__).parent / "statements" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -53,4 +59,4 @@ def fill(frame: str, lists: Lists, rng: random.Random) -> str:
     """Return a frame in which a drawn word or phrase stands for every name."""
     while "{" in frame:
         frame = re.sub(r"\{(\w+)\}", lambda name: rng.choice(lists[name[1]]), frame)
-    return re.sub(r"\b([Aa]) (?=[AEIOUaeiou])", r"\1n ", frame)
+    return frame

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from makers.ready.bias import changed, dialects, raised
 from makers.ready.measure import _shares
 
@@ -9,8 +11,13 @@ from makers.ready.measure import _shares
 def test_alarms_are_counted_apart() -> None:
     right = [["spam"], ["spam"], ["ham"], ["ham"]]
     assert _shares(["spam", "ham", "ham", "ham"], right, "") == (0.75,)
-    assert _shares(["spam", "ham", "ham", "ham"], right, "spam") == (0.5, 1)
-    assert _shares(["spam", "ham", "ham", "spam"], right, "spam") == (0.5, 0.5)
+    assert _shares(["spam", "ham", "ham", "ham"], right, "spam") == pytest.approx((0.5, 1, (2 / 3 + 4 / 5) / 2))
+    assert _shares(["spam", "ham", "ham", "spam"], right, "spam") == (0.5, 0.5, 0.5)
+
+
+def test_where_two_labels_are_right_both_raise_the_alarm() -> None:
+    right = [["hate", "offensive"], ["hate", "offensive"], ["none"], ["none"]]
+    assert _shares(["hate", "offensive", "none", "offensive"], right, "hate")[:2] == (1, 0.5)
 
 
 def test_one_word_that_changes_the_answer_is_named() -> None:
