@@ -13,6 +13,7 @@ from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
+from makers.ready.takeovers import TAKEOVER_TESTS, TAKEOVERS
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 
 Options = Mapping[str, Any]
@@ -40,7 +41,8 @@ class Recipe:
         others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
         options: of `retvec_lite.train`.
         alarm: the label that matters, where one raises an alarm.
-        plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
+        plain: data sets of `benchmarks.data.prepare` whose training texts all have the label `innocent`.
+        drawn: how many texts are drawn of each of them; 0: all.
     """
 
     about: str
@@ -52,6 +54,7 @@ class Recipe:
     options: Options = dataclasses.field(default_factory=dict)
     alarm: str = ""
     plain: Sequence[str] = ()
+    drawn: int = 0
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
@@ -82,8 +85,8 @@ class Recipe:
         fetched = [row for source in self.sources for row in source.rows(cache)]
         prepared = [read_part(data, name, "train") for name in self.sets]
         labelled = [row for part in prepared for row in zip(part.texts, part.labels, strict=True)]
-        unknown = str(self.options.get("unknown_label"))
-        plain = [(text, unknown) for name in self.plain for text in read_part(data, name, "train").texts]
+        innocent = str(self.options.get("unknown_label", "harmless"))
+        plain = [(text, innocent) for name in self.plain for text in read_part(data, name, "train", self.drawn).texts]
         return [*fetched, *labelled, *plain]
 
 
@@ -104,6 +107,16 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         sources=(EMOTIONS,),
         tests=EMOTION_TESTS,
         options={"multi_label": True},
+    ),
+    "guard": Recipe(
+        "whether a text tries to take over a language model",
+        "x.",
+        sources=TAKEOVERS,
+        tests=TAKEOVER_TESTS,
+        options={"reject_at": 0.9999},
+        alarm="attack",
+        plain=("Banking77", "CLINC150", "SMS spam", "MASSIVE"),
+        drawn=1_200,
     ),
     "sentiment": Recipe(
         "whether a text is positive or negative, or neither",
