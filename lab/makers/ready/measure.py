@@ -3,6 +3,7 @@
 Beside it stand a support vector machine that learned from the same texts, and a word list where there is a well-known one.
 """
 
+import math
 import random
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 import retvec_lite as rl
 from benchmarks.common import RESULTS
@@ -36,6 +38,11 @@ _TESTED: Final = 20_000
 _SEED: Final = 3
 _LURES: Final = re.compile(
     r"(?i)https?://|www\.|\b(free|win|winner|won|prize|cash|claim|urgent|offer|loan|credit|cheap|guaranteed|congratulations|click|subscribe|award|bonus|discount)\b"
+)
+_TAKEOVERS: Final = re.compile(
+    r"(?is)\b(ignore|disregard|forget|override|bypass)\b.{0,30}\b(all|any|previous|prior|above|earlier|your)\b.{0,30}"
+    r"\b(instructions?|prompts?|rules?|directions?|guidelines?|commands?)\b|system prompt|jailbreak|\bDAN\b|do anything now|developer mode"
+    r"|(no|without) (restrictions|rules|filters)|(reveal|print|repeat) (your|the) (instructions|prompt|password)|<\|im_start\|>|\[system\]|base64"
 )
 _TUNING: Final = 5_000
 """Texts that the penalty of the support vector machine is chosen on."""
@@ -75,8 +82,12 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
         ]
         said = (f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)
         for place, what in enumerate(said):
+            if np.isnan(shares[0][place]):
+                continue
             cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shares]
-            first = "" if place else f"{tested} ({len(rows):,})"
+            first = (
+                f"{tested} ({len(rows):,})" if what == said[0] or not any(recipe.alarm in one for one in right) else ""
+            )
             lines.append((first, *([what] if recipe.alarm else []), *cells))
     table = markdown_table(("clean / half / all mistyped", *([""] if recipe.alarm else []), *systems), lines)
     print(table)
@@ -91,7 +102,12 @@ def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) 
         return (float(hits.mean()),)
     raised = np.array([one == alarm for one in found])
     meant = np.array([alarm in labels for labels in right])
-    return float(raised[meant].mean()), float(1 - raised[~meant].mean())
+    return _mean(raised[meant]), 1 - _mean(raised[~meant])
+
+
+def _mean(hits: npt.NDArray[np.bool_]) -> float:
+    """Return the share of hits; NaN where there are no texts."""
+    return float(hits.mean()) if hits.size else math.nan
 
 
 def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
@@ -101,7 +117,9 @@ def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, 
     for each in (*recipe.sets, *recipe.others):
         part = read_part(data, each, "test")
         ours = recipe.others.get(each, {})
-        rows[each] = [(text, ours.get(label, label)) for text, label in zip(part.texts, part.labels, strict=True)]
+        rows[each] = [
+            (text, ours.get(label, ours.get("", label))) for text, label in zip(part.texts, part.labels, strict=True)
+        ]
     return {tested: [(text, label.split("|")) for text, label in own] for tested, own in rows.items()}
 
 
@@ -128,7 +146,7 @@ def _support_vectors(rows: Sequence[Labelled]) -> Guess:
 def _word_list(name: str) -> dict[str, Guess]:
     """Return the word list that developers take where they have no classifier.
 
-    Of opinions, chance decides where a text has no word of the list. There is no well-known list of words for spam: ours has what tutorials name.
+    Of opinions, chance decides where a text has no word of the list. There is no well-known list of words for spam and for takeovers: ours have what tutorials name.
     """
     if name == "sentiment":
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
@@ -147,6 +165,10 @@ def _word_list(name: str) -> dict[str, Guess]:
             "better-profanity": lambda texts, _: [
                 "hate" if profanity.contains_profanity(text) else "none" for text in texts
             ]
+        }
+    if name == "guard":
+        return {
+            "rules": lambda texts, _: ["attack" if _TAKEOVERS.search(text) else "none" for text in texts],
         }
     if name == "spam":
         return {

@@ -25,6 +25,7 @@ _PREPARED: Final = {
     "SMS spam": ("https://archive.ics.uci.edu/dataset/228/sms+spam+collection", "CC BY 4.0"),
 }
 """Data sets that `benchmarks.data.prepare` makes: page and licence."""
+_ORDINARY: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE")
 _SEED: Final = 1
 
 
@@ -38,10 +39,10 @@ class Recipe:
         sources: texts of owners, fetched.
         sets: data sets of `benchmarks.data.prepare`; their test texts are tests.
         tests: texts of other owners that nobody trains on, by what they are.
-        others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
+        others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours; "" stands for the others.
         options: of `retvec_lite.train`.
         alarm: the label that matters, where one raises an alarm.
-        plain: data sets of `benchmarks.data.prepare` whose training texts all have the label `innocent`.
+        plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
         drawn: how many texts are drawn of each of them; 0: all.
     """
 
@@ -85,8 +86,8 @@ class Recipe:
         fetched = [row for source in self.sources for row in source.rows(cache)]
         prepared = [read_part(data, name, "train") for name in self.sets]
         labelled = [row for part in prepared for row in zip(part.texts, part.labels, strict=True)]
-        innocent = str(self.options.get("unknown_label", "harmless"))
-        plain = [(text, innocent) for name in self.plain for text in read_part(data, name, "train", self.drawn).texts]
+        unknown = str(self.options.get("unknown_label"))
+        plain = [(text, unknown) for name in self.plain for text in read_part(data, name, "train", self.drawn).texts]
         return [*fetched, *labelled, *plain]
 
 
@@ -113,10 +114,11 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         "x.",
         sources=TAKEOVERS,
         tests=TAKEOVER_TESTS,
-        options={"reject_at": 0.9999},
+        options={"unknown_label": "none"},
         alarm="attack",
-        plain=("Banking77", "CLINC150", "SMS spam", "MASSIVE"),
-        drawn=1_200,
+        plain=_ORDINARY,
+        others={name: {"": "none"} for name in _ORDINARY},
+        drawn=1_400,
     ),
     "sentiment": Recipe(
         "whether a text is positive or negative, or neither",

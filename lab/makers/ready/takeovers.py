@@ -18,9 +18,9 @@ from makers.ready.statements import draw
 _PIECE: Final = 300
 """Characters of a piece of a text: a sentence that is hidden in a mail fills much of one."""
 _PIECES: Final = 2
-_DRAWN: Final = {"attack": 7_000, "harmless": 7_000}
+_DRAWN: Final = {"attack": 6_000, "none": 6_500}
 """How many statements there are of each label."""
-_MAILS: Final = 2_000
+_MAILS: Final = 1_800
 _SEED: Final = 5
 _LONG: Final = 300
 """Words of a mail that hides an attack, in the test."""
@@ -57,10 +57,6 @@ def _drawn(counts: dict[str, int], seed: int) -> Iterator[Labelled]:
         yield re.sub(r"(?i)\b(BASE64|HEX|BINARY|ROT13|REVERSED|URL|MORSE)\[(.*?)\]", _encoded, text), label
 
 
-def _statements(_: Path) -> Iterator[Labelled]:
-    return _drawn(_DRAWN, _SEED)
-
-
 def _jailbreaks(folder: Path) -> Iterator[Labelled]:
     return _pieces(json.loads((folder / "inthewild_jailbreak_llms.json").read_text("utf-8")), "attack", 1)
 
@@ -73,14 +69,14 @@ def _collected(folder: Path) -> Iterator[Labelled]:
     """A third of the attacks, which are mostly variants of each other, and a third of the harmless prompts."""
     rows = [row for row in table(folder / "neuralchemy_normalized.csv") if row["attack_type"] not in _OTHER_ATTACKS]
     for row in rows[::3]:
-        yield from _pieces([row["text"]], "attack" if row["label"] == "1" else "harmless", 1)
+        yield from _pieces([row["text"]], "attack" if row["label"] == "1" else "none", 1)
 
 
 def _roles(folder: Path) -> Iterator[Labelled]:
     """Prompts that give a language model a role or a task, and the words of a site for them in 14 languages."""
-    yield from _pieces((row["prompt"] for row in table(folder / "prompts.csv")), "harmless")
+    yield from _pieces((row["prompt"] for row in table(folder / "prompts.csv")), "none")
     for path in sorted(folder.glob("*.json")):
-        yield from ((text, "harmless") for text in _strings(json.loads(path.read_text("utf-8"))) if len(text) > 40)
+        yield from ((text, "none") for text in _strings(json.loads(path.read_text("utf-8"))) if len(text) > 40)
 
 
 def _strings(found: object) -> Iterator[str]:
@@ -91,31 +87,26 @@ def _strings(found: object) -> Iterator[str]:
         yield found
 
 
-def _chinese_roles(folder: Path) -> Iterator[Labelled]:
-    rows = json.loads((folder / "prompts-zh.json").read_text("utf-8"))
-    return _pieces((row["prompt"] for row in rows), "harmless")
-
-
 def _conversations(folder: Path) -> Iterator[Labelled]:
     """What people asked an assistant first."""
     for path in sorted(folder.glob("*.json")):
-        yield from _pieces((row["prompt"] for row in json.loads(path.read_text("utf-8"))["prompts"]), "harmless")
+        yield from _pieces((row["prompt"] for row in json.loads(path.read_text("utf-8"))["prompts"]), "none")
 
 
 def _security(folder: Path) -> Iterator[Labelled]:
     """Harmless requests for programs of security, in eight languages."""
     for path in sorted(folder.glob("*.json")):
         rows = json.loads(path.read_text("utf-8"))[::2]
-        yield from _pieces((row["mutated_prompt"] for row in rows), "harmless", 1)
+        yield from _pieces((row["mutated_prompt"] for row in rows), "none", 1)
 
 
 def _mails(folder: Path) -> Iterator[Labelled]:
     """Pieces of mails, and half as many in which a statement is hidden."""
     rng = random.Random(_SEED)
     mails = [text for text, _ in _SPAMASSASSIN.read(folder)]
-    pieces = [text for text, _ in _pieces(rng.sample(mails, min(len(mails), _MAILS)), "harmless")]
+    pieces = [text for text, _ in _pieces(rng.sample(mails, min(len(mails), _MAILS)), "none")]
     attacks = [text for text, _ in _drawn({"attack": len(pieces) // 2}, _SEED + 1)]
-    yield from ((text, "harmless") for text in pieces)
+    yield from ((text, "none") for text in pieces)
     for text, attack in zip(pieces[::2], attacks, strict=False):
         yield hidden(attack, text[: max(0, _PIECE - len(attack))], rng), "attack"
 
@@ -128,17 +119,14 @@ def hidden(text: str, around: str, rng: random.Random) -> str:
 
 
 _SPAMASSASSIN: Final = next(source for source in SPAM if source.name == "spamassassin")
-_MORSE: Final = dict(
-    zip(
-        "abcdefghijklmnopqrstuvwxyz",
-        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..".split(),
-        strict=True,
-    )
+_CODES: Final = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
 )
+_MORSE: Final = dict(zip("abcdefghijklmnopqrstuvwxyz", re.split(" ", _CODES), strict=True))
 
 
 def _firewall(folder: Path) -> Iterator[Labelled]:
-    for name, label in (("injections", "attack"), ("benign", "harmless")):
+    for name, label in (("injections", "attack"), ("benign", "none")):
         rows = json.loads((folder / f"{name}.json").read_text("utf-8"))["samples"]
         yield from ((row["text"], label) for row in rows)
 
@@ -152,14 +140,14 @@ def _in_long_mails(folder: Path) -> Iterator[Labelled]:
     for attack, label in _firewall(folder):
         if label == "attack":
             words = " ".join(rng.sample(mails, len(mails))).split()[:_LONG]
-            yield " ".join(words), "harmless"
+            yield " ".join(words), "none"
             yield " ".join((*words[: _LONG // 2], attack, *words[_LONG // 2 :])), "attack"
 
 
 def _harmless_words(folder: Path) -> Iterator[Labelled]:
     for name in ("one", "two", "three"):
         rows = json.loads((folder / f"NotInject_{name}.json").read_text("utf-8"))
-        yield from ((row["prompt"], "harmless") for row in rows)
+        yield from ((row["prompt"], "none") for row in rows)
 
 
 def _languages(folder: Path) -> Iterator[Labelled]:
@@ -173,12 +161,13 @@ def _languages(folder: Path) -> Iterator[Labelled]:
 
 def _deepset(folder: Path) -> Iterator[Labelled]:
     rows = table(folder / "deepset_normalized.csv")
-    return ((row["text"], "attack" if row["label"] == "1" else "harmless") for row in rows)
+    return ((row["text"], "attack" if row["label"] == "1" else "none") for row in rows)
 
 
 _GARAK: Final = ("NVIDIA/garak", "cafbe992780df70015de7295ca026b70c4629ada")
 _NORMALIZED: Final = ("HackaT104/prompt-injection-detector", "0cdddf6d66d64ab06685f6e99efd7d0ab08dcd74")
 _PROMPTS_CHAT: Final = ("cloudsandbox/awesome-chatgpt-prompts", "321e068726e423f90c8576ab040ffa735ca24654")
+_LANGUAGES: Final = ("ar", "de", "el", "es", "fa", "fr", "he", "it", "ja", "ko", "pt", "ru", "tr", "zh")
 _OASST: Final = ("Open-Assistant/oasst-model-eval", "ce935dee6922ec75d5a4006dd1c3595b39a01fdf")
 _CYBERSECEVAL: Final = ("meta-llama/PurpleLlama", "4be64c3a24442b51c76175e6ec67722cc3f5fe38")
 _FIREWALL: Final = ("ogulcanaydogan/Prompt-Injection-Firewall", "d4a3041539ac6d1303ef05d98c59e596296aec1d")
@@ -186,7 +175,13 @@ _FIREWALL_PAGE: Final = "https://github.com/ogulcanaydogan/Prompt-Injection-Fire
 _CYBERSECEVAL_PAGE: Final = "https://github.com/meta-llama/PurpleLlama/tree/main/CybersecurityBenchmarks"
 
 TAKEOVERS: Final = (
-    Source("statements", "../../lab/makers/ready/statements/takeovers.txt", "Apache-2.0", (), _statements),
+    Source(
+        "statements",
+        "../../lab/makers/ready/statements/takeovers.txt",
+        "Apache-2.0",
+        (),
+        lambda _: _drawn(_DRAWN, _SEED),
+    ),
     Source(
         "jailbreaks",
         "https://github.com/verazuo/jailbreak_llms",
@@ -208,18 +203,9 @@ TAKEOVERS: Final = (
         github(
             *_PROMPTS_CHAT,
             "prompts.csv",
-            *(f"messages/{code}.json" for code in "ar de el es fa fr he it ja ko pt ru tr zh".split()),
+            *(f"messages/{code}.json" for code in _LANGUAGES),
         ),
         _roles,
-    ),
-    Source(
-        "prompts_zh",
-        "https://github.com/PlexPt/awesome-chatgpt-prompts-zh",
-        "MIT",
-        github(
-            "PlexPt/awesome-chatgpt-prompts-zh", "367ed18b9c50b702d762c6fbc2885107141acb62", "prompts-zh.json"
-        ),
-        _chinese_roles,
     ),
     Source(
         "oasst",

@@ -7,7 +7,7 @@ import pytest
 
 from makers.ready.statements import draw, fill, read
 
-LABELS = {"groups": ["hate", "none", "offensive"], "messages": ["spam", "ham"]}
+LABELS = {"groups": ["hate", "none", "offensive"], "messages": ["spam", "ham"], "takeovers": ["attack", "none"]}
 
 
 @pytest.mark.parametrize("name", LABELS)
