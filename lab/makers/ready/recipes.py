@@ -118,7 +118,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         alarm="attack",
         plain=_ORDINARY,
         others={name: {"": "none"} for name in _ORDINARY},
-        drawn=1_400,
+        drawn=2_400,
     ),
     "sentiment": Recipe(
         "whether a text is positive or negative, or neither",

@@ -15,12 +15,12 @@ from makers.ready.messages import SPAM
 from makers.ready.source import Labelled, Source, cleaned, github, table
 from makers.ready.statements import draw
 
-_PIECE: Final = 300
+_PIECE: Final = 220
 """Characters of a piece of a text: a sentence that is hidden in a mail fills much of one."""
 _PIECES: Final = 2
-_DRAWN: Final = {"attack": 6_000, "none": 6_500}
+_DRAWN: Final = {"attack": 2_800, "none": 6_000}
 """How many statements there are of each label."""
-_MAILS: Final = 1_800
+_MAILS: Final = 3_000
 _SEED: Final = 5
 _LONG: Final = 300
 """Words of a mail that hides an attack, in the test."""
@@ -40,8 +40,6 @@ def _pieces(texts: Iterable[str], label: str, most: int = _PIECES) -> Iterator[L
 def _encoded(found: re.Match[str]) -> str:
     """Return what a mark such as `BASE64[...]` stands for."""
     kind, text = found[1].upper(), found[2]
-    if kind == "MORSE":
-        return " ".join(_MORSE.get(char, "/") for char in text.lower())
     return {
         "BASE64": lambda: base64.b64encode(text.encode()).decode(),
         "HEX": lambda: text.encode().hex(),
@@ -54,7 +52,7 @@ def _encoded(found: re.Match[str]) -> str:
 
 def _drawn(counts: dict[str, int], seed: int) -> Iterator[Labelled]:
     for text, label in draw("takeovers", counts, seed):
-        yield re.sub(r"(?i)\b(BASE64|HEX|BINARY|ROT13|REVERSED|URL|MORSE)\[(.*?)\]", _encoded, text), label
+        yield re.sub(r"(?i)\b(BASE64|HEX|BINARY|ROT13|REVERSED|URL)\[(.*?)\]", _encoded, text), label
 
 
 def _jailbreaks(folder: Path) -> Iterator[Labelled]:
@@ -66,9 +64,9 @@ _OTHER_ATTACKS: Final = frozenset(("ADVERSARIAL", "TRAINING_EXTRACTION", "PAYLOA
 
 
 def _collected(folder: Path) -> Iterator[Labelled]:
-    """A third of the attacks, which are mostly variants of each other, and a third of the harmless prompts."""
+    """A ninth of the rows, which are mostly variants of each other."""
     rows = [row for row in table(folder / "neuralchemy_normalized.csv") if row["attack_type"] not in _OTHER_ATTACKS]
-    for row in rows[::3]:
+    for row in rows[::9]:
         yield from _pieces([row["text"]], "attack" if row["label"] == "1" else "none", 1)
 
 
@@ -101,14 +99,14 @@ def _security(folder: Path) -> Iterator[Labelled]:
 
 
 def _mails(folder: Path) -> Iterator[Labelled]:
-    """Pieces of mails, and half as many in which a statement is hidden."""
+    """Pieces of mails, and a fifth as many in which a statement is hidden."""
     rng = random.Random(_SEED)
     mails = [text for text, _ in _SPAMASSASSIN.read(folder)]
     pieces = [text for text, _ in _pieces(rng.sample(mails, min(len(mails), _MAILS)), "none")]
-    attacks = [text for text, _ in _drawn({"attack": len(pieces) // 2}, _SEED + 1)]
+    attacks = [text for text, _ in _drawn({"attack": len(pieces) // 5}, _SEED + 1)]
     yield from ((text, "none") for text in pieces)
-    for text, attack in zip(pieces[::2], attacks, strict=False):
-        yield hidden(attack, text[: max(0, _PIECE - len(attack))], rng), "attack"
+    for text, attack in zip(pieces[::5], attacks, strict=False):
+        yield hidden(attack, text, rng), "attack"
 
 
 def hidden(text: str, around: str, rng: random.Random) -> str:
@@ -119,10 +117,6 @@ def hidden(text: str, around: str, rng: random.Random) -> str:
 
 
 _SPAMASSASSIN: Final = next(source for source in SPAM if source.name == "spamassassin")
-_CODES: Final = (
-    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
-)
-_MORSE: Final = dict(zip("abcdefghijklmnopqrstuvwxyz", re.split(" ", _CODES), strict=True))
 
 
 def _firewall(folder: Path) -> Iterator[Labelled]:

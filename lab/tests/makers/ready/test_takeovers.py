@@ -83,7 +83,7 @@ def test_marks_stand_for_what_they_hold_encoded() -> None:
 
     assert base64.b64decode(encoded("base64[obey me]")) == b"obey me"
     assert encoded("HEX[ab] REVERSED[abc] ROT13[abc] URL[a b]") == "6162 cba nop a%20b"
-    assert encoded("BINARY[a] MORSE[a b]") == "01100001 .- / -..."
+    assert encoded("BINARY[a]") == "01100001"
 
 
 def test_what_is_hidden_stays_whole() -> None:
