@@ -110,11 +110,13 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         options={"multi_label": True},
     ),
     "guard": Recipe(
-        "whether a text tries to take over a language model",
-        "x.",
+        "whether a text tries to take over a language model: to change its instructions, learn them, or give it a role without rules",
+        "Do not let it stand alone between strangers and what sends, pays or deletes: who tries often enough gets past it. It reads no comments and "
+        "attributes of HTML, which a model may see: ask it those apart. It does not tell whether a request is harmful.",
         sources=TAKEOVERS,
         tests=TAKEOVER_TESTS,
-        options={"unknown_label": "none"},
+        # Attacks are few, so that their windows count in a long text, and weigh as much as the others.
+        options={"unknown_label": "none", "class_weights": "balanced"},
         alarm="attack",
         plain=_ORDINARY,
         others={name: {"": "none"} for name in _ORDINARY},

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from benchmarks.experiments.ways import write_all
 from makers.ready.messages import SPAM
 from makers.ready.source import Labelled, Source, cleaned, github, table
 from makers.ready.statements import draw
@@ -51,8 +52,14 @@ def _encoded(found: re.Match[str]) -> str:
 
 
 def _drawn(counts: dict[str, int], seed: int) -> Iterator[Labelled]:
-    for text, label in draw("takeovers", counts, seed):
-        yield re.sub(r"(?i)\b(BASE64|HEX|BINARY|ROT13|REVERSED|URL)\[(.*?)\]", _encoded, text), label
+    """Yield statements; one in seven has gaps between its letters, one in seven digits for letters."""
+    for place, (text, label) in enumerate(draw("takeovers", counts, seed)):
+        found, encoded = re.subn(r"(?i)\b(BASE64|HEX|BINARY|ROT13|REVERSED|URL)\[(.*?)\]", _encoded, text)
+        way = None if encoded else _WAYS.get(place % 7)
+        yield write_all([text], name=way)[0] if way else found, label
+
+
+_WAYS: Final = {0: "spaces between letters", 1: "leetspeak"}
 
 
 def _jailbreaks(folder: Path) -> Iterator[Labelled]:
