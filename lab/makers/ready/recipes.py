@@ -115,12 +115,11 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         "attributes of HTML, which a model may see: ask it those apart. It does not tell whether a request is harmful.",
         sources=TAKEOVERS,
         tests=TAKEOVER_TESTS,
-        # Attacks are few, so that their windows count in a long text, and weigh as much as the others.
-        options={"unknown_label": "none", "class_weights": "balanced"},
+        options={"unknown_label": "none"},
         alarm="attack",
         plain=_ORDINARY,
         others={name: {"": "none"} for name in _ORDINARY},
-        drawn=2_400,
+        drawn=2_000,
     ),
     "sentiment": Recipe(
         "whether a text is positive or negative, or neither",

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -19,7 +19,7 @@ from makers.ready.statements import draw
 _PIECE: Final = 220
 """Characters of a piece of a text: a sentence that is hidden in a mail fills much of one."""
 _PIECES: Final = 2
-_DRAWN: Final = {"attack": 2_800, "none": 6_000}
+_DRAWN: Final = {"attack": 4_500, "none": 6_000}
 """How many statements there are of each label."""
 _MAILS: Final = 3_000
 _SEED: Final = 5
@@ -38,23 +38,25 @@ def _pieces(texts: Iterable[str], label: str, most: int = _PIECES) -> Iterator[L
             rest = rest[end:]
 
 
+_ENCODINGS: Final[Mapping[str, Callable[[str], str]]] = {
+    "BASE64": lambda text: base64.b64encode(text.encode()).decode(),
+    "HEX": lambda text: text.encode().hex(),
+    "BINARY": lambda text: " ".join(f"{byte:08b}" for byte in text.encode()),
+    "ROT13": lambda text: codecs.encode(text, "rot13"),
+    "REVERSED": lambda text: text[::-1],
+    "URL": quote,
+}
+
+
 def _encoded(found: re.Match[str]) -> str:
     """Return what a mark such as `BASE64[...]` stands for."""
-    kind, text = found[1].upper(), found[2]
-    return {
-        "BASE64": lambda: base64.b64encode(text.encode()).decode(),
-        "HEX": lambda: text.encode().hex(),
-        "BINARY": lambda: " ".join(f"{byte:08b}" for byte in text.encode()),
-        "ROT13": lambda: codecs.encode(text, "rot13"),
-        "REVERSED": lambda: text[::-1],
-        "URL": lambda: quote(text),
-    }[kind]()
+    return _ENCODINGS[found[1].upper()](found[2])
 
 
 def _drawn(counts: dict[str, int], seed: int) -> Iterator[Labelled]:
     """Yield statements; one in seven has gaps between its letters, one in seven digits for letters."""
     for place, (text, label) in enumerate(draw("takeovers", counts, seed)):
-        found, encoded = re.subn(r"(?i)\b(BASE64|HEX|BINARY|ROT13|REVERSED|URL)\[(.*?)\]", _encoded, text)
+        found, encoded = re.subn(rf"(?i)\b({'|'.join(_ENCODINGS)})\[(.*?)\]", _encoded, text)
         way = None if encoded else _WAYS.get(place % 7)
         yield write_all([text], name=way)[0] if way else found, label
 
@@ -106,13 +108,13 @@ def _security(folder: Path) -> Iterator[Labelled]:
 
 
 def _mails(folder: Path) -> Iterator[Labelled]:
-    """Pieces of mails, and a fifth as many in which a statement is hidden."""
+    """Pieces of mails, and a third as many in which a statement is hidden."""
     rng = random.Random(_SEED)
     mails = [text for text, _ in _SPAMASSASSIN.read(folder)]
     pieces = [text for text, _ in _pieces(rng.sample(mails, min(len(mails), _MAILS)), "none")]
-    attacks = [text for text, _ in _drawn({"attack": len(pieces) // 5}, _SEED + 1)]
+    attacks = [text for text, _ in _drawn({"attack": len(pieces) // 3}, _SEED + 1)]
     yield from ((text, "none") for text in pieces)
-    for text, attack in zip(pieces[::5], attacks, strict=False):
+    for text, attack in zip(pieces[::3], attacks, strict=False):
         yield hidden(attack, text, rng), "attack"
 
 

@@ -32,7 +32,7 @@ TABLES = {
     "deepset_normalized.csv": "text,label\nforget it,1\nrent,0\n",
 }
 EXPECTED = {
-    "jailbreaks": [(LONG[:298].strip(), "attack")],
+    "jailbreaks": [(LONG[:218].strip(), "attack")],
     "neuralchemy": [("ignore it", "attack"), ("good day", "none")],
     "prompts_chat": [("Act as a guide", "none"), (41 * "x", "none")],
     "oasst": [("Who was Bach?", "none")],
