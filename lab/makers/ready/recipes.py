@@ -115,7 +115,8 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         "attributes of HTML, which a model may see: ask it those apart. It does not tell whether a request is harmful.",
         sources=TAKEOVERS,
         tests=TAKEOVER_TESTS,
-        options={"unknown_label": "none"},
+        # So that one ordinary text in a hundred raises a false alarm: without it, fewer do, and more attacks are missed.
+        options={"unknown_label": "none", "class_weights": {"attack": 5, "none": 1}},
         alarm="attack",
         plain=_ORDINARY,
         others={name: {"": "none"} for name in _ORDINARY},
