@@ -82,7 +82,7 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
         ]
         said = (f"{recipe.alarm} found", "others kept") if recipe.alarm else ("",)
         for place, what in enumerate(said):
-            if np.isnan(shares[0][place]):
+            if math.isnan(shares[0][0][place]):
                 continue
             cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shares]
             first = (
