@@ -8,7 +8,7 @@ score of a pair is the cosine of their embeddings, less two parts, from what is 
 - three quarters of the share of a text's words, weighted by how rare they are, that the other one does not have.
 
 `data.copies` is stricter and needs no file: it finds copies, which must not be learned from where they are tested on.
-`python -m benchmarks.experiments.duplicates` measures both.
+`git show 8eff255:lab/benchmarks/experiments/duplicates.py` measured both.
 """
 
 import functools

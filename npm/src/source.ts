@@ -34,7 +34,7 @@ const UNNAMED = "The file";
 /** What a .tflite has behind its first four bytes. */
 const TFLITE = "TFL3";
 /** What may be meant as the name of a ready-made classifier. */
-const READY = /^(?:([a-z-]{1,20})|retvec-lite-models\/(.+)\.retvec)$/;
+const READY = /^(?:([a-z]{1,20})|retvec-lite-models\/(.+)\.retvec)$/;
 /** Characters of an address that messages show. */
 const LONGEST = 200;
 /** An answer that no address is known of. */

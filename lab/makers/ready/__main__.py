@@ -2,6 +2,7 @@
 
 python -m makers.ready train sentiment --data DATA
 python -m makers.ready measure sentiment --data DATA
+python -m makers.ready ask sentiment
 python -m makers.ready bias
 python -m makers.ready robustness sentiment --data DATA
 """
@@ -9,11 +10,14 @@ python -m makers.ready robustness sentiment --data DATA
 import argparse
 import sys
 from pathlib import Path
+from typing import Final
 
-from benchmarks.common import DATA
+from benchmarks.common import DATA, ROOT
 from benchmarks.data.prepare import CACHE
 from makers.command import Command
 from makers.ready.recipes import RECIPES
+
+MODELS: Final = ROOT / "models" / "retvec_lite_models"
 
 
 def train(args: argparse.Namespace) -> None:
@@ -21,6 +25,13 @@ def train(args: argparse.Namespace) -> None:
     from makers.ready.make import make
 
     print(f"Written to {make(args.name, args.out, args.data, args.cache, quick=args.quick)}.")
+
+
+def ask(args: argparse.Namespace) -> None:
+    """Ask a classifier the texts of asked.txt, and write its answers into its model card."""
+    from makers.ready.make import ask
+
+    ask(args.name, args.folder)
 
 
 def measure(args: argparse.Namespace) -> None:
@@ -55,6 +66,11 @@ def command() -> Command:
         if not makes:
             parser.add_argument("--file", metavar="FILE", help="an exported file (default: the one in the package)")
             parser.add_argument("--quick", action="store_true", help="a few texts, to try the command")
+    parser = found.add("ask", ask, makes=False)
+    parser.add_argument("name", choices=list(RECIPES), metavar="NAME", help=", ".join(RECIPES))
+    parser.add_argument(
+        "--folder", type=Path, default=MODELS, metavar="DIR", help="of the file and the card (default: the package)"
+    )
     parser = found.add("bias", bias, makes=False)
     parser.add_argument("--folder", type=Path, metavar="DIR", help="of exported files (default: those in the package)")
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="folder of the owners' files")

@@ -1,5 +1,6 @@
 """From the texts of a recipe to the files of a classifier and its model card."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,8 @@ FILES: Final = {
 """What an export calls the files, and what they end in beside a name."""
 _FEW: Final = 600
 _FALSE_ALARMS: Final = 0.05
+_ASKED: Final = Path(__file__).parent / "asked.txt"
+_FAILURES: Final = "## Failure modes: read before you ship"
 
 
 def make(name: str, out: Path, data: Path, cache: Path, *, quick: bool = False) -> Path:
@@ -54,6 +57,7 @@ def make(name: str, out: Path, data: Path, cache: Path, *, quick: bool = False) 
         shutil.copyfile(work / "dist" / source, out / f"{name}{suffix}")
     alarm = alarm_threshold(recipe, classifier, cache) if recipe.alarm else ""
     atomic_write(out / f"{name}.md", card(name, recipe, classifier, len(rows), alarm).encode())
+    ask(name, out)
     return out
 
 
@@ -66,6 +70,40 @@ def alarm_threshold(recipe: Recipe, classifier: rl.Classifier, cache: Path) -> s
     found = np.asarray(classifier.probabilities([text for text, _ in rows]))[:, places].sum(axis=1)
     threshold = float(np.quantile(found[~meant], 1 - _FALSE_ALARMS))
     return f"{' or '.join(f'`{label}`' for label in labels)} from a probability of {threshold:.2f} on; {np.mean(found[meant] >= threshold):.0%} of what should be found is"
+
+
+def ask(name: str, folder: Path) -> None:
+    """Ask an exported file the texts of its name in `asked.txt`, and write text, right answer and its own into its model card.
+
+    Raises:
+        RetvecLiteError: the file or the card cannot be read or written.
+    """
+    classifier, path = rl.load(folder / f"{name}.retvec"), folder / f"{name}.md"
+    assert isinstance(classifier, rl.Classifier)
+    found = classifier.predict(list(asked()[name]))
+    rows = []
+    for (text, right), answers in zip(asked()[name].items(), found, strict=True):
+        several = answers if classifier.decision.multi_label else answers[:1]
+        labels = [answer.label for answer in several if answer.label]
+        said = ", ".join(labels) or "none"
+        rows.append((text, right or "none", said if right in (labels or [""]) else f"**{said}**"))
+    table = markdown_table(("text", "right", "answer"), rows)
+    section = f"{_FAILURES}\n\nWhat this file answered to texts that we typed (`python -m makers.ready ask {name}`); wrong answers are bold.\n\n{table}\n"
+    card = re.sub(rf"{_FAILURES}\n.*?(?=^## )", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    atomic_write(path, card.replace("## Sources\n", f"{section}## Sources\n", 1).encode())
+
+
+def asked() -> dict[str, dict[str, str]]:
+    """Return the texts that every classifier is asked: name -> text -> right label, empty for none."""
+    found: dict[str, dict[str, str]] = {}
+    own: dict[str, str] = {}
+    for line in _ASKED.read_text(encoding="utf-8").splitlines():
+        if line.startswith("> "):
+            own = found.setdefault(line[2:], {})
+        elif line and not line.startswith("#"):
+            text, _, right = line.rpartition("|")
+            own[text.strip()] = right.strip()
+    return found
 
 
 def card(name: str, recipe: Recipe, classifier: rl.Classifier, texts: int, alarm: str) -> str:

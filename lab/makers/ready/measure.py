@@ -3,6 +3,7 @@
 Beside it stand a support vector machine that learned from the same texts, and a word list where there is a well-known one.
 """
 
+import math
 import random
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import f1_score
 
 import retvec_lite as rl
@@ -41,6 +43,11 @@ _F1: Final = "macro-F1, clean"
 _ABROAD: Final = ("found / kept / macro-F1", "ours", "SVM", "word list")
 _LURES: Final = re.compile(
     r"(?i)https?://|www\.|\b(free|win|winner|won|prize|cash|claim|urgent|offer|loan|credit|cheap|guaranteed|congratulations|click|subscribe|award|bonus|discount)\b"
+)
+_TAKEOVERS: Final = re.compile(
+    r"(?is)\b(ignore|disregard|forget|override|bypass)\b.{0,30}\b(all|any|previous|prior|above|earlier|your)\b.{0,30}"
+    r"\b(instructions?|prompts?|rules?|directions?|guidelines?|commands?)\b|system prompt|jailbreak|\bDAN\b|do anything now|developer mode"
+    r"|(no|without) (restrictions|rules|filters)|(reveal|print|repeat) (your|the) (instructions|prompt|password)|<\|im_start\|>|\[system\]|base64"
 )
 _TUNING: Final = 5_000
 """Texts that the penalty of the support vector machine is chosen on."""
@@ -79,11 +86,14 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
             [_shares(guess(texts, asked), right, recipe.alarm) for texts in written] for guess in systems.values()
         ]
         said = (f"{recipe.alarm} found", "others kept", _F1) if recipe.alarm else ("",)
+        first = f"{tested} ({len(rows):,})"
         for place, what in enumerate(said):
+            if math.isnan(shares[0][0][place]):
+                continue
             shown = [own[:1] if what == _F1 else own for own in shares]
             cells = [" / ".join(f"{share[place]:.3f}".removeprefix("0") for share in own) for own in shown]
-            first = "" if place else f"{tested} ({len(rows):,})"
             lines.append((first, *([what] if recipe.alarm else []), *cells))
+            first = ""
     header = ("clean / half / all mistyped", *([""] if recipe.alarm else []), *systems)
     abroad = _abroad(name, systems, every, cache, quick=quick)
     tables = {f"ready-{name}": (header, lines), f"ready-{name}-languages": (_ABROAD, abroad)}
@@ -118,13 +128,16 @@ def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) 
     if not alarm:
         return (float(hits.mean()),)
     meant = np.array([alarm in labels for labels in right])
-    alarms = {label for labels in right if alarm in labels for label in labels}
+    alarms = {label for labels in right if alarm in labels for label in labels} or {alarm}
     raised = np.array([one in alarms for one in found])
-    return (
-        float(raised[meant].mean()),
-        float(1 - raised[~meant].mean()),
-        float(f1_score(meant, raised, average="macro")),
-    )
+    both = meant.any() and not meant.all()
+    score = float(f1_score(meant, raised, average="macro")) if both else math.nan
+    return _mean(raised[meant]), 1 - _mean(raised[~meant]), score
+
+
+def _mean(hits: npt.NDArray[np.bool_]) -> float:
+    """Return the share of hits; NaN where there are no texts."""
+    return float(hits.mean()) if hits.size else math.nan
 
 
 def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, list[str]]]]:
@@ -134,7 +147,9 @@ def test_texts(name: str, data: Path, cache: Path) -> dict[str, list[tuple[str, 
     for each in (*recipe.sets, *recipe.others):
         part = read_part(data, each, "test")
         ours = recipe.others.get(each, {})
-        rows[each] = [(text, ours.get(label, label)) for text, label in zip(part.texts, part.labels, strict=True)]
+        rows[each] = [
+            (text, ours.get(label, ours.get("", label))) for text, label in zip(part.texts, part.labels, strict=True)
+        ]
     return {tested: [(text, label.split("|")) for text, label in own] for tested, own in rows.items()}
 
 
@@ -161,7 +176,7 @@ def _support_vectors(rows: Sequence[Labelled]) -> Guess:
 def _word_list(name: str) -> dict[str, Guess]:
     """Return the word list that developers take where they have no classifier.
 
-    Of opinions, chance decides where a text has no word of the list. There is no well-known list of words for spam: ours has what tutorials name.
+    Of opinions, chance decides where a text has no word of the list. There is no well-known list of words for spam and for takeovers: ours have what tutorials name.
     """
     if name == "sentiment":
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
@@ -180,6 +195,10 @@ def _word_list(name: str) -> dict[str, Guess]:
             "better-profanity": lambda texts, _: [
                 "hate" if profanity.contains_profanity(text) else "none" for text in texts
             ]
+        }
+    if name == "guard":
+        return {
+            "rules": lambda texts, _: ["attack" if _TAKEOVERS.search(text) else "none" for text in texts],
         }
     if name == "spam":
         return {

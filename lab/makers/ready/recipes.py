@@ -14,6 +14,7 @@ from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.source import Labelled, Source
+from makers.ready.takeovers import TAKEOVER_TESTS, TAKEOVERS
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 
 Options = Mapping[str, Any]
@@ -25,6 +26,7 @@ _PREPARED: Final = {
     "SMS spam": ("https://archive.ics.uci.edu/dataset/228/sms+spam+collection", "CC BY 4.0"),
 }
 """Data sets that `benchmarks.data.prepare` makes: page and licence."""
+_ORDINARY: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE")
 _SEED: Final = 1
 _MOST: Final = 26_000
 
@@ -40,10 +42,11 @@ class Recipe:
         sets: data sets of `benchmarks.data.prepare`; their test texts are tests.
         tests: texts of other owners that nobody trains on, by what they are.
         abroad: such texts in other languages, by language.
-        others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours.
+        others: data sets of `benchmarks.data.prepare` that test it and have labels of their own: name -> their label -> ours; "" stands for the others.
         options: of `retvec_lite.train`.
         alarm: the label that matters, where one raises an alarm.
         plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
+        drawn: how many texts are drawn of each of them; 0: all.
     """
 
     about: str
@@ -56,6 +59,7 @@ class Recipe:
     options: Options = dataclasses.field(default_factory=dict)
     alarm: str = ""
     plain: Sequence[str] = ()
+    drawn: int = 0
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
@@ -89,7 +93,9 @@ class Recipe:
         prepared = [read_part(data, name, "train") for name in self.sets]
         labelled = [row for part in prepared for row in zip(part.texts, part.labels, strict=True)]
         unknown = str(self.options.get("unknown_label"))
-        plain = [(text, unknown) for name in self.plain for text in _some(read_part(data, name, "train").texts)]
+        plain = [
+            (text, unknown) for name in self.plain for text in _some(read_part(data, name, "train", self.drawn).texts)
+        ]
         return [*fetched, *labelled, *plain]
 
 
@@ -115,6 +121,19 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         sources=(EMOTIONS,),
         tests=EMOTION_TESTS,
         options={"multi_label": True},
+    ),
+    "guard": Recipe(
+        "whether a text tries to take over a language model: to change its instructions, learn them, or give it a role without rules",
+        "Do not let it stand alone between strangers and what sends, pays or deletes: who tries often enough gets past it. It reads no comments and "
+        "attributes of HTML, which a model may see: ask it those apart. It does not tell whether a request is harmful.",
+        sources=TAKEOVERS,
+        tests=TAKEOVER_TESTS,
+        # So that one ordinary text in a hundred raises a false alarm: without it, fewer do, and more attacks are missed.
+        options={"unknown_label": "none", "class_weights": {"attack": 5, "none": 1}},
+        alarm="attack",
+        plain=_ORDINARY,
+        others={name: {"": "none"} for name in _ORDINARY},
+        drawn=2_000,
     ),
     "sentiment": Recipe(
         "whether a text is positive or negative, or neither",

@@ -30,6 +30,7 @@ class Source:
         licence: as the owner states it.
         files: addresses.
         read: returns texts and labels from the folder of the fetched files.
+        longest: characters that are kept of a text.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Source:
     licence: str
     files: tuple[str, ...]
     read: Reader
+    longest: int = LONGEST
 
     def rows(self, cache: Path) -> list[Labelled]:
         """Return texts and labels, each text once; those whose copies have different labels are left out.
@@ -52,7 +54,7 @@ class Source:
             fetch(address, folder / address.rpartition("/")[2])
         found: dict[str, str | None] = {}
         for text, label in self.read(folder):
-            text = cleaned(text)[:LONGEST]
+            text = cleaned(text)[: self.longest]
             if re.search(r"\w", text):
                 found[text] = label if found.get(text, label) == label else None
         return [(text, label) for text, label in found.items() if label is not None]

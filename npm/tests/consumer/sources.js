@@ -102,8 +102,8 @@ const cases = [
   [load, `${what} a function.`],
   ["missing.retvec", "Cannot load missing.retvec (there is no such file)."],
   [
-    "toxicity-europe",
-    `Cannot load toxicity-europe (there is no such file). ${ready} import.meta.resolve("retvec-lite-models/toxicity-europe.retvec").`,
+    "sentiment",
+    `Cannot load sentiment (there is no such file). ${ready} import.meta.resolve("retvec-lite-models/sentiment.retvec").`,
   ],
   [
     "retvec-lite-models/spam.retvec",

@@ -13,6 +13,7 @@ LABELS = {
     "groups": ["hate", "none", "offensive"],
     **{f"groups-{language}": ["hate", "none", "offensive"] for language in LANGUAGES},
     "messages": ["spam", "ham"],
+    "takeovers": ["attack", "none"],
     **{f"messages-{language}": ["spam", "ham"] for language in SPAM_LANGUAGES},
 }
 
