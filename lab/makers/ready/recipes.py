@@ -125,7 +125,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     "guard": Recipe(
         "whether a text tries to take over a language model: to change its instructions, learn them, or give it a role without rules",
         "Do not let it stand alone between strangers and what sends, pays or deletes: who tries often enough gets past it. It reads no comments and "
-        "attributes of HTML, which a model may see: ask it those apart. It does not tell whether a request is harmful.",
+        "attributes of HTML, which a model may see: ask it those apart. Give it prompts and short messages: of harmless mails of 300 words, it takes a quarter for attacks, and mistyped ones all. It does not tell whether a request is harmful.",
         sources=TAKEOVERS,
         tests=TAKEOVER_TESTS,
         # So that one ordinary text in a hundred raises a false alarm: without it, fewer do, and more attacks are missed.
