@@ -151,7 +151,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     if plan.buckets:
         parts[LINEAR] = linear = LinearPart(plan, vectors, beside.report)
 
-    # What each part says of texts that it has not seen.
+    # What each part says of texts that it has not seen; the linear part is then fitted to all texts.
     with beside.run(lambda: linear.fit_and_answer() if linear else {}) as fitted:
         if plan.trains:
             load_tensorflow(beside.tell)  # which takes seconds

@@ -2,25 +2,25 @@
 
 What becomes of a text on the way, and where:
 
-    a cell of a file, then a row that counts   request.py asks data/dataset.py, which asks data/rows.py (it drops empty rows) and data/lines.py
+    bytes, lines, cells, a row that counts     request.py asks data/dataset.py, which asks data/rows.py (cells; empty rows go), and that data/lines.py
     str, learned from or held out              divide, here: copies of a text together (data/copies.py, which request.py asks first)
-    names, descriptions, related texts         described.py
+    the language, of 200 texts; names of labels languages.py; described.py: of labels with many texts, what the user says of them alone
     variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; of few texts, none below 1,000
     how many words and letters are read        choose_sizes in examples.py, which reads the texts a first time, in full
     normal form, by the C engine; words as ids reading.py
     what a file has room for                   choose_parts_of_file, here, by budget.py; where texts are few or labels many, n-grams are counted for it
-    what its words mean together               meaning_reader.py; meaning_table.py has made its table of the words learned from, then of frequent ones
+    words that have a meaning                  meaning_reader.py, asked by choose_parts_of_file, chooses them; meaning_table.py builds their table
     n-grams; word vectors, a sentence vector   linear_features.py; sentences.py
     logits of each part                        linear_part.py (solved by linear_model.py): the texts and two variants; network_part.py, network.py: all variants
     logits of the classifier                   stacking.py
     a label, several, or none                  thresholds.py, by the rules of data/rejection.py
     weights, facts, report                     trained.py fills a hidden folder, whose entries files.py moves to their places in the end
-    the text itself                            learning.py writes it to texts.jsonl there, unless keep="nothing"
+    the text itself                            trained.py writes it there, to texts.jsonl, unless keep="nothing"
 
 Few texts are read by a linear part alone, with the usual penalty unless the firm one is clearly better. They are cross-validated: every text
 is predicted by a model that has not seen it, which says how sure answers are, and the model that is kept learns from all texts. With many
-texts, a tenth of them is enough to decide what network and linear part count; the linear part, which is quickly fitted again, then learns
-from that tenth as well. Of the longest texts, one in a hundred, training reads the beginning; windows are for answers alone.
+texts, a tenth of them is held out, to decide what network and linear part count. The linear part is fitted twice: without that tenth, which it
+then answers, and to all texts, which is kept. Of the longest texts, one in a hundred, training reads the beginning; windows are for answers alone.
 
 Held-out texts are `HeldOutTexts` when they are set aside, `HeldOutExamples` when they are read, `HeldOutLogits` when a part answers them, and
 `HeldOutAnswers` when the classifier does.
