@@ -95,7 +95,7 @@ class Dataset:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The group of each text, of which every part of the data should get its share: its label, or its rarest one if any."""
+        """The stratum of each text, of which every part of the data should get its share: its label, or its rarest one if any."""
         if not self.multi_label:
             return self.labels
         counts = self.label_counts

@@ -79,7 +79,7 @@ class TrainingData:
         reader: has read all of these texts.
         scheme: one label a text, or several.
         labels: class names in the order of the outputs.
-        strata: int64 `[texts]`, the number of each text's group, see `Dataset.strata`.
+        strata: int64 `[texts]`, the number of each text's stratum, see `Dataset.strata`.
         examples: what to learn from: labelled texts first, unlabelled ones last, what labels are called and mean between them.
         origins: of these texts, see `Origin`, uint8 `[texts]`.
         held_out: what to validate on.

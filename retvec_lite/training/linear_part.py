@@ -27,7 +27,7 @@ from retvec_lite.training.linear_model import (
     fit_linear,
     squeeze,
 )
-from retvec_lite.training.plan import MANY, HeldOutLogits, Plan, held_out_logits, mean_score
+from retvec_lite.training.plan import VERY_MANY, HeldOutLogits, Plan, held_out_logits, mean_score
 
 _LONG: Final = 30
 """Words of a typical text from which texts are long."""
@@ -137,7 +137,7 @@ class LinearPart:
         )
         variants = [(texts, ids, share) for texts, ids, share in used if texts != data.clean]
         is_long = np.median((data.clean_ids != 0).sum(axis=1)) >= _LONG
-        if not (is_long and data.texts >= MANY and variants):
+        if not (is_long and data.texts >= VERY_MANY and variants):
             variants = [(data.clean, data.clean_ids, 1.0), *variants]
         texts = [*(texts for texts, _, _ in variants), *data.held_out_texts.values(), data.background]
         ids = [*(ids for _, ids, _ in variants), *data.held_out.ids.values(), data.background_ids]

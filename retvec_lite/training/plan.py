@@ -19,10 +19,10 @@ from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.teacher import Teacher
 
-MANY: Final = 20_000
+VERY_MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
 _MOST_SHOWN: Final = 270_000
-"""Texts that all epochs together show at most, below `MANY`: 30 epochs of 9,000."""
+"""Texts that all epochs together show at most, below `VERY_MANY`: 30 epochs of 9,000."""
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -105,7 +105,7 @@ def recommended(
 
     Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
-    few, many, fewest = are_few(max(given, texts)), texts >= MANY, _FEWEST_STEPS
+    few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
         defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}

@@ -22,7 +22,7 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.plan import MANY, HeldOutLogits, Part, Plan
+from retvec_lite.training.plan import VERY_MANY, HeldOutLogits, Part, Plan
 from retvec_lite.training.sentences import SentenceReader, embed_words
 
 Found = TypeVar("Found")
@@ -143,8 +143,8 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up."""
     data, parts, linear = plan.data, dict[str, Part](), None
     sentences = SentenceReader.of(plan.sentences, plan.head, data.words, data.clean_ids, progress)
-    # A second core fits n-grams. Of many texts, these take longer than the network, and must not wait for it.
-    beside = Beside(progress, gives_way=len(data.clean) < MANY and plan.trains)
+    # A second core fits n-grams. Of very many texts, these take longer than the network, and must not wait for it.
+    beside = Beside(progress, gives_way=len(data.clean) < VERY_MANY and plan.trains)
     vectors: Callable[[Ints], Floats] | None = sentences.vectors if sentences else None
     if not plan.trains and not sentences:
         vectors = functools.partial(mean_vectors, vectors=embed_words(data.words, plan.embedding, progress))

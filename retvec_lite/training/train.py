@@ -4,9 +4,9 @@ What becomes of a text on the way, and where:
 
     bytes, lines, cells, a row that counts     request.py asks data/dataset.py, which asks data/rows.py (cells; empty rows go), and that data/lines.py
     str, learned from or held out              divide, here: copies of a text together (data/copies.py, which request.py asks first)
-    the language, of 200 texts; names of labels languages.py; described.py: of labels with many texts, what the user says of them alone
+    the language, of 200 texts; names of labels languages.py; described.py: of many texts, no names of labels that have one
     variants: mistyped, disguised, translated  examples.py, with data/typos.py, data/disguises.py, languages.py; of few texts, none below 1,000
-    how many words and letters are read        choose_sizes in examples.py, which reads the texts a first time, in full
+    how many words and letters are read        choose_sizes in examples.py, which reads the texts a first time, up to 4,096 code points
     normal form, by the C engine; words as ids reading.py
     what a file has room for                   choose_parts_of_file, here, by budget.py; where texts are few or labels many, n-grams are counted for it
     words that have a meaning                  meaning_reader.py, asked by choose_parts_of_file, chooses them; meaning_table.py builds their table

@@ -115,12 +115,12 @@ def settings_of(
 
 
 def test_settings_follow_the_texts_that_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that validation takes away do not count: `MANY` texts or more are trained with other settings."""
-    monkeypatch.setattr(plan, "MANY", 3010)
+    """Those that validation takes away do not count: `VERY_MANY` texts or more are trained with other settings."""
+    monkeypatch.setattr(plan, "VERY_MANY", 3010)
     short = dict.fromkeys(list(WORDS)[:2], 1510)
     data = tiny_dataset(counts=short)
     texts = len(data.split(0.1, 0)[0])
-    assert texts < plan.MANY < len(data)
+    assert texts < plan.VERY_MANY < len(data)
     for validation in (0.1, None):
         found, _ = settings_of(monkeypatch, data, validation, typo_rate=0.0)
         assert found == recommended(texts, len(data), typo_rate=0.0), "beyond the border, whatever is set aside"
