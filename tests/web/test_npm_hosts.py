@@ -11,7 +11,10 @@ from npm_projects import CONSUMER, NPM, ROOT, browsed, install, run, served
 
 HOSTS = NPM / "tests" / "hosts"
 CLASSIFIER = "classifier-int8.retvec"
-TEXTS = 3 * 169
+GOLDEN = [
+    json.loads((ROOT / "golden" / f"{name}.json").read_text("utf-8")) for name in ("plain", "rejecting", "several")
+]
+TEXTS = sum(len(golden["cases"]) + len(golden["long"]) for golden in GOLDEN)
 """Texts of golden/ with `.retvec` files."""
 ANSWER = re.compile(r"label: ['\"]delivery['\"]")
 

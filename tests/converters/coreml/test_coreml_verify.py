@@ -199,7 +199,9 @@ def test_a_package_may_have_any_name(dist: Path) -> None:
 @pytest.fixture(scope="module")
 def examiner() -> Examiner:
     classifier = verify_module.load_trained_model(packages() / "pool.safetensors")
-    return Examiner(classifier, ["where is my parcle?", "我的包裹在哪里"])
+    with pytest.MonkeyPatch.context() as patch:
+        use_every_edge(patch.setattr)
+        return Examiner(classifier, ["where is my parcle?", "我的包裹在哪里"])
 
 
 @pytest.fixture
