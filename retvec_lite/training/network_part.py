@@ -74,7 +74,8 @@ class NetworkPart:
             How it went, with all weights of the classifier but those of n-grams.
         """
         data, is_whole = self._plan.data, len(rows) == len(self._plan.data.clean)
-        examples, settings = data.examples, self._settings(1.0 if is_whole else _FOLD_SHARE)
+        examples = dataclasses.replace(data.examples, targets=self._plan.targets(rows))
+        settings = self._settings(1.0 if is_whole else _FOLD_SHARE)
         if not is_whole:
             examples = examples.chosen(rows)
         held_out = None if data.folds or not len(data.held_out.truth) else data.held_out

@@ -32,8 +32,8 @@ class TrainOptions(Reading):
     Attributes:
         validation: labelled file (in Python also other data, or texts and labels), or the share of the data to set aside (default:
             cross-validate up to 3,000 texts, a tenth of more).
-        unlabelled: texts of the same kind without labels, such as an inbox, which few labelled texts learn from as well: a .txt (one text a
-            line), CSV, TSV, JSON or Parquet file; in Python also a list or a table (default: none).
+        unlabelled: texts of the same kind without labels, such as an inbox, which are learned from as well: a .txt (one text a line), CSV,
+            TSV, JSON or Parquet file; in Python also a list or a table (default: none).
         teacher: who labels them (default: the encoder of the extra `teacher` where it is installed, else the classifier itself): itself; an
             encoder in a folder, or on a hub (hf://user/model), with model.onnx and tokenizer.json; in Python also an object with `encode` or
             `embed`, several of them, or a classifier with `predict_proba` and `classes_`.

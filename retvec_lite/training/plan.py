@@ -7,13 +7,14 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
 from retvec_lite.data.typos import Way
 from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
+from retvec_lite.training.described import Origin
 from retvec_lite.training.examples import Rows, TrainingData
 from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.request import Request, are_few
@@ -85,7 +86,7 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
 
     Where every second variant is a translation, twice the epochs show as many of the others.
     """
-    options, count = request.options, max(len(texts), 1)
+    options, count = request.options, max(len(texts) + (0 if is_linear else len(request.unlabelled)), 1)
     chosen = {name: getattr(options, name) for name in ("epochs", "typo_rate", "seed")}
     chosen |= {"class_weights": request.class_weights, "multi_label": texts.multi_label}
     asked: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
@@ -166,6 +167,15 @@ class Plan:
     sentences: SentenceNetwork | None = None
     pieces: PiecesFile | None = None
     teacher: Teacher | None = None
+
+    def targets(self, rows: Rows) -> Ints:
+        """Return the targets of all texts; the teacher, who has seen no labels but those of these rows, tells those of the others of them."""
+        data, targets = self.data, self.data.examples.targets
+        is_asked = data.origins[rows] == Origin.UNLABELLED
+        if self.teacher and is_asked.any():
+            targets = targets.copy()
+            targets[rows[is_asked]] = self.teacher.answers(rows[~is_asked], targets, rows[is_asked])
+        return targets
 
     @property
     def trains(self) -> bool:

@@ -16,8 +16,9 @@ from retvec_lite.data.descriptions import is_described, read_descriptions, sourc
 from retvec_lite.data.labels import ClassWeights, choose_class_weights, unknown_rows
 from retvec_lite.data.texts import texts_of
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, install
 from retvec_lite.model.facts import data_hash
+from retvec_lite.model.heads import LinearHead
 from retvec_lite.model.meaning_file import MeaningFile, language_file, packaged_languages
 from retvec_lite.model.weight_files import Embedding, TrainedModel, choose_embedding
 from retvec_lite.training.options import AUTO, NONE, REJECT_AT, TrainOptions
@@ -100,14 +101,20 @@ class Request:
 
     @property
     def is_few(self) -> bool:
-        """Whether the labelled texts are few, with one label each: then a linear part alone reads them, unless something of a network is asked for."""
+        """Whether the labelled texts are few, with one label each."""
         return are_few(len(self.training), self.training.multi_label)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a linear part alone reads few texts: nothing of a network is asked for."""
+        return self.is_few and not self.options.ask_for_network
 
     @property
     def none_label(self) -> str | None:
         """The label of texts that belong to no other one: the unknown label, or that of texts which an encoder finds unlike all labelled ones."""
         unknown, taught = self.options.unknown_label, any(map(encode_of, self.teacher.values()))
-        return NONE_LABEL if unknown is None and taught and NONE_LABEL not in self.training.classes else unknown
+        is_told = taught and self.is_linear and NONE_LABEL not in self.training.classes
+        return NONE_LABEL if unknown is None and is_told else unknown
 
 
 def _word(given: Any, words: Sequence[str], content: Callable[[], str]) -> str:
@@ -153,7 +160,7 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
             "Add texts of it there, or remove it from the validation texts."
         )
-    unlabelled = _new_texts(inbox, options, training, validation)
+    unlabelled = _new_texts(inbox, options, training, validation, teacher)
     both = in_both(training, validation) if isinstance(validation, Dataset) else []
     _check_rejection(training, options.reject_at, options.unknown_label)
     weights = options.class_weights
@@ -235,15 +242,24 @@ def _read_inbox(options: TrainOptions) -> Sequence[str] | None:
 
 
 def _new_texts(
-    inbox: Sequence[str] | None, options: TrainOptions, training: Dataset, validation: Dataset | float | None
+    inbox: Sequence[str] | None,
+    options: TrainOptions,
+    training: Dataset,
+    validation: Dataset | float | None,
+    teacher: Mapping[str, Any],
 ) -> Sequence[str]:
     """Return the texts without labels that say something new."""
     if inbox is None:
         return ()
-    if not are_few(len(training), training.multi_label) or options.ask_for_network or options.languages:
+    if training.multi_label:
         raise RetvecLiteError(
-            f"Texts without labels are for at most {FEW:,} labelled ones with one label each, and go with neither languages, epochs, "
-            "ngram_kb=0 nor a head other than linear: leave unlabelled (--unlabelled) out, or those."
+            "Texts without labels are for data with one label a text: leave out --unlabelled (unlabelled), or --multi-label (multi_label)."
+        )
+    is_linear = options.head == LinearHead.name or (are_few(len(training)) and not options.ask_for_network)
+    if not (is_linear or teacher):
+        raise RetvecLiteError(
+            f"A network, as more than {FEW:,} labelled texts train one, needs a teacher that labels the others: run {install('.[teacher]')}, name "
+            "one (--teacher, teacher), or leave out --unlabelled (unlabelled)."
         )
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
     found = [inbox[row] for row in different(inbox, known)]

@@ -4,6 +4,7 @@ The file that is exported knows nothing of them: it learns from the texts and th
 regression is fitted to the texts that a fold learns from, so that no answer to a held-out text has seen its label.
 """
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -69,7 +70,9 @@ class Encoders:
         rows = rows[is_given | without]
         if len(np.unique(targets[rows])) < 2:
             return np.full(len(asked), targets[rows[0]], np.int32)
-        fitted = LogisticRegression(C=_STRENGTH, max_iter=_STEPS).fit(self._vectors[rows], targets[rows])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a text or two of each label are no numbers to be predicted
+            fitted = LogisticRegression(C=_STRENGTH, max_iter=_STEPS).fit(self._vectors[rows], targets[rows])
         found: Ints = fitted.predict(self._vectors[asked]).astype(np.int32)
         if reject and self._none is not None:
             known = self._vectors[rows]

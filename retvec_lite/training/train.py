@@ -224,7 +224,7 @@ def make_plan(
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
-    is_linear = request.is_few and not request.options.ask_for_network
+    is_linear = request.is_linear
     if request.is_few and language.source:
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
     else:  # nothing tells whether a name means what the texts of its label mean

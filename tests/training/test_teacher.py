@@ -3,6 +3,7 @@
 import functools
 import multiprocessing
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import LARGEST
 from retvec_lite.report_page import training_page
-from retvec_lite.training import sentence_encoders
+from retvec_lite.training import request, sentence_encoders
 from retvec_lite.training.sentence_encoders import read_teacher
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
@@ -60,6 +61,8 @@ def test_words_that_only_unlabelled_texts_have_are_learned() -> None:
     )
     assert min(alone) < 0.5
     assert min(itself) > 0.5 and min(taught) > 0.5
+    network = right(train(unlabelled=inbox(), teacher=Knowing(), head="pool", ngram_kb=0))
+    assert min(network) > 0.5
 
 
 def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
@@ -128,21 +131,32 @@ def test_what_is_unlike_all_labelled_texts_gets_no_second_label_for_it(options: 
 
 
 class Memory:
-    """An encoder of whose vectors a regression can learn each text by heart, and nothing of others."""
+    """An encoder of whose vectors a regression can learn by heart each text, and those of the same first word, and nothing of others."""
 
     def encode(self, texts: Sequence[str]) -> Any:
-        return np.stack([np.random.default_rng(abs(hash(text))).normal(size=400) for text in texts])
+        return np.stack([np.random.default_rng(abs(hash(text.split()[0]))).normal(size=400) for text in texts])
 
 
 def test_no_answer_to_a_held_out_text_has_seen_its_label() -> None:
     draw = np.random.default_rng(1)
     letters = list("abcdefghijklmnopqrstuvwxyz")
-    texts = ["".join(draw.choice(letters, 8)) for _ in range(160)]
+    texts = ["".join(draw.choice(letters, 8)) for _ in range(120)]
+    others = [f"{text} again" for text in texts]  # each would tell the label of a held-out text
     labels = [str(label) for label in draw.integers(2, size=120)]
-    for teacher in (Memory(), "itself"):
-        classifier = rl.train(texts[:120], labels, unlabelled=texts[120:], teacher=teacher, embedding="raw")
+    for teacher, options in [(Memory(), {}), ("itself", {}), (Memory(), {"head": "pool", "epochs": 8})]:
+        classifier = rl.train(texts, labels, unlabelled=others, teacher=teacher, embedding="raw", **options)
         assert classifier.validation[0.0].accuracy < 0.65, "labels are drawn by lot"
         assert classifier.model.training["taught"].get("teacher", 0) < 0.65
+
+
+def test_many_labelled_texts_need_a_teacher_and_learn_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "FEW", 10)
+    with pytest.raises(RetvecLiteError, match=re.escape("more than 10 labelled texts")):
+        train(unlabelled=inbox(), teacher="itself")
+    classifier = train(unlabelled=inbox(), teacher=Knowing())
+    assert classifier.model.training["unlabelled_texts"] == 40 and "none of these" not in classifier.labels
+    assert classifier.predict("guitar and melody", 1)[0].label == "music"
+    assert "Labels for them came from Knowing (validated, " in str(classifier)
 
 
 class Wrong:
@@ -181,9 +195,9 @@ class Stranger(Wrong):
         ({"unlabelled": [*TEXTS, ""]}, "has no text"),
         ({"unlabelled": [1, 2]}, "unlabelled: Texts must be strings"),
         ({"unlabelled": "no_such_file.csv"}, "no_such_file.csv"),
-        ({"unlabelled": inbox(), "head": "cnn"}, "leave unlabelled (--unlabelled) out"),
-        ({"unlabelled": inbox(), "epochs": 2}, "leave unlabelled (--unlabelled) out"),
-        ({"unlabelled": inbox(), "ngram_kb": 0}, "leave unlabelled (--unlabelled) out"),
+        ({"unlabelled": inbox(), "teacher": "itself", "head": "cnn"}, "needs a teacher"),
+        ({"unlabelled": inbox(), "teacher": "itself", "ngram_kb": 0}, "needs a teacher"),
+        ({"unlabelled": inbox(), "multi_label": True}, "one label a text"),
         ({"unlabelled": inbox(), "teacher": "e5"}, "not e5"),
         ({"unlabelled": inbox(), "teacher": []}, "not an empty list"),
         ({"unlabelled": inbox(), "teacher": 3}, "not int"),
