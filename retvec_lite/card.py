@@ -204,9 +204,9 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
     )
     if not facts.get("training_texts") and "described" in facts:
         way = "only names and descriptions of the labels"
-    lines = [
-        f"{counted(facts.get('training_texts', 0), 'text')} of {_code(data)}, {way}, mistyped on purpose while training."
-    ]
+    settings = facts.get("settings", {})
+    mistyped = ", mistyped on purpose while training" if settings.get("variants") and settings.get("typo_rate") else ""
+    lines = [f"{counted(facts.get('training_texts', 0), 'text')} of {_code(data)}, {way}{mistyped}."]
     if "data_hash" in facts:
         lines.append(
             f"Hash of texts and labels: {_code(facts['data_hash'])}; trained on {facts.get('trained_on', 'an unknown day')}."
@@ -217,10 +217,8 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
         lines.append(told)
     count = facts.get("warned", _count_warnings(facts))
     if count:
-        lines.append(
-            f"Training warned of {count} {'thing' if count == 1 else 'things'} in the data"
-            + (f", see `{REPORT_NAME}`." if "warnings" in facts else ".")
-        )
+        where = f", see `{REPORT_NAME}`" if "warnings" in facts else ""
+        lines.append(f"Training warned of {counted(count, 'thing')} in the data{where}.")
     return " ".join(lines)
 
 
@@ -260,6 +258,8 @@ def _limits(report: Mapping[str, Any], decision: Decision) -> Iterator[str]:
     encoder, facts = EncoderConfig.from_dict(report["encoder"]), report["training"]
     yield f"It reads {describe_reading(encoder)}, {encoder.max_words:,} words at most at a time."
     yield "The figures hold for texts like those of the training data. Measure on your own."
+    for row in facts.get("weakest", ()):
+        yield f"Of {counted(row['texts'], 'text')} of {_code(row['label'])} that it had not learned from, it finds {row['right']:,}."
     about = describe_meaning(facts.get("meaning", {}))
     if about:
         yield about
