@@ -89,6 +89,8 @@ def test_an_inbox_may_be_a_table(table: Any) -> None:
     assert classifier.model.training["unlabelled_texts"] == 40
     with pytest.raises(RetvecLiteError, match="unlabelled: No column 'text' in this table"):
         train(unlabelled=table({"body": inbox()}))
+    with pytest.raises(RetvecLiteError, match="unlabelled has no new text: all are empty or among"):
+        train(unlabelled=table({"text": ["", " "]}))
 
 
 class Seeing:
