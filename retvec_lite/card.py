@@ -158,10 +158,7 @@ def _labels(labels: Sequence[str]) -> str:
 
 def _files(report: Mapping[str, Any]) -> str:
     """Return the table of an export's files, what ran them, and how near they are to the reference."""
-    lines = [
-        "| file | size | for | verified on | probabilities off by | same labels as float32 |",
-        "|---" * 6 + "|",
-    ]
+    lines = ["| file | size | for | verified on | probabilities off by | same labels as float32 |", "|---" * 6 + "|"]
     for item in report["artifacts"]:
         runs = [run for run in item["runtimes"] if run["promised"]]
         measured = [(check["name"], check["value"]) for run in runs for check in run["checks"]]
@@ -189,10 +186,10 @@ def _files(report: Mapping[str, Any]) -> str:
     if report["skipped_runtimes"]:
         lines[-1] += f" Not run on {' and '.join(report['skipped_runtimes'])}."
     lines += [f"{_code(file)} was not written: {_plain(why)}" for file, why in report.get("failed", {}).items()]
-    more = "has every check, the operators, and the bytes of each part"
     lines += [
         "",
-        f"`golden.json` has texts with the answers to expect, for tests of your app. `{MANIFEST_NAME}` is for updates. `{REPORT_NAME}` {more}.",
+        f"`golden.json` has texts with the answers to expect, for tests of your app. `{MANIFEST_NAME}` is for updates. `{REPORT_NAME}` has every "
+        "check, the operators, and the bytes of each part.",
     ]
     return "\n".join(lines)
 
