@@ -226,7 +226,7 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
     by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
     brought, itself = "untested: no text with a label is held out", ""
     if "alone" in taught:
-        scores = f"{taught['alone']:.1%} without them, {taught['taught']:.1%} with them"
+        scores = f"{taught['alone']:.1%} right without these, {taught['taught']:.1%} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
     if "teacher" in taught:
         clean = facts["validation"]["0"]["accuracy"]
@@ -234,7 +234,7 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
             f" Of the texts as they are, {taught['teacher']:.1%} are right by {by}, and {clean:.1%} by this classifier."
         )
     if facts.get("unlabelled_texts"):
-        return f"Labels for them came from {by} ({brought}).{itself}"
+        return f"Texts without labels were labelled by {by} ({brought}).{itself}"
     return f"Texts without labels are left out: labels from {by} made it worse ({brought}).{itself}"
 
 
