@@ -158,10 +158,7 @@ def _labels(labels: Sequence[str]) -> str:
 
 def _files(report: Mapping[str, Any]) -> str:
     """Return the table of an export's files, what ran them, and how near they are to the reference."""
-    lines = [
-        "| file | size | for | verified on | probabilities off by | same labels as float32 |",
-        "|---" * 6 + "|",
-    ]
+    lines = ["| file | size | for | verified on | probabilities off by | same labels as float32 |", "|---" * 6 + "|"]
     for item in report["artifacts"]:
         runs = [run for run in item["runtimes"] if run["promised"]]
         measured = [(check["name"], check["value"]) for run in runs for check in run["checks"]]
@@ -189,10 +186,10 @@ def _files(report: Mapping[str, Any]) -> str:
     if report["skipped_runtimes"]:
         lines[-1] += f" Not run on {' and '.join(report['skipped_runtimes'])}."
     lines += [f"{_code(file)} was not written: {_plain(why)}" for file, why in report.get("failed", {}).items()]
-    more = "has every check, the operators, and the bytes of each part"
     lines += [
         "",
-        f"`golden.json` has texts with the answers to expect, for tests of your app. `{MANIFEST_NAME}` is for updates. `{REPORT_NAME}` {more}.",
+        f"`golden.json` has texts with the answers to expect, for tests of your app. `{MANIFEST_NAME}` is for updates. `{REPORT_NAME}` has every "
+        "check, the operators, and the bytes of each part.",
     ]
     return "\n".join(lines)
 
@@ -204,9 +201,9 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
     )
     if not facts.get("training_texts") and "described" in facts:
         way = "only names and descriptions of the labels"
-    lines = [
-        f"{counted(facts.get('training_texts', 0), 'text')} of {_code(data)}, {way}, mistyped on purpose while training."
-    ]
+    settings = facts.get("settings", {})
+    mistyped = ", mistyped on purpose while training" if settings.get("variants") and settings.get("typo_rate") else ""
+    lines = [f"{counted(facts.get('training_texts', 0), 'text')} of {_code(data)}, {way}{mistyped}."]
     if "data_hash" in facts:
         lines.append(
             f"Hash of texts and labels: {_code(facts['data_hash'])}; trained on {facts.get('trained_on', 'an unknown day')}."
@@ -217,10 +214,8 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
         lines.append(told)
     count = facts.get("warned", _count_warnings(facts))
     if count:
-        lines.append(
-            f"Training warned of {count} {'thing' if count == 1 else 'things'} in the data"
-            + (f", see `{REPORT_NAME}`." if "warnings" in facts else ".")
-        )
+        where = f", see `{REPORT_NAME}`" if "warnings" in facts else ""
+        lines.append(f"Training warned of {counted(count, 'thing')} in the data{where}.")
     return " ".join(lines)
 
 
@@ -231,7 +226,7 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
     by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
     brought, itself = "untested: no text with a label is held out", ""
     if "alone" in taught:
-        scores = f"{taught['alone']:.1%} without them, {taught['taught']:.1%} with them"
+        scores = f"{taught['alone']:.1%} right without these, {taught['taught']:.1%} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
     if "teacher" in taught:
         clean = facts["validation"]["0"]["accuracy"]
@@ -239,7 +234,7 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
             f" Of the texts as they are, {taught['teacher']:.1%} are right by {by}, and {clean:.1%} by this classifier."
         )
     if facts.get("unlabelled_texts"):
-        return f"Labels for them came from {by} ({brought}).{itself}"
+        return f"Texts without labels were labelled by {by} ({brought}).{itself}"
     return f"Texts without labels are left out: labels from {by} made it worse ({brought}).{itself}"
 
 
@@ -260,6 +255,8 @@ def _limits(report: Mapping[str, Any], decision: Decision) -> Iterator[str]:
     encoder, facts = EncoderConfig.from_dict(report["encoder"]), report["training"]
     yield f"It reads {describe_reading(encoder)}, {encoder.max_words:,} words at most at a time."
     yield "The figures hold for texts like those of the training data. Measure on your own."
+    for row in facts.get("weakest", ()):
+        yield f"Of {counted(row['texts'], 'text')} of {_code(row['label'])} that it had not learned from, it finds {row['right']:,}."
     about = describe_meaning(facts.get("meaning", {}))
     if about:
         yield about

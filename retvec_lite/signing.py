@@ -136,7 +136,7 @@ def _public_keys(key: str | os.PathLike[str]) -> list[str]:
     if not _PUBLIC.fullmatch(text):
         raise UpdateError(
             "UPDATE_KEY",
-            f"{shown(os.fspath(key))} is neither a public key, 64 hexadecimal digits, nor a file with one. `retvec-lite make-key` writes one.",
+            f"{shown(os.fspath(key))} is neither a public key, 64 hexadecimal digits, nor a file with one: `retvec-lite make-key` writes it beside the private key, with .pub behind.",
         )
     keys = text.split()
     if any(map(_LOW_ORDER.fullmatch, keys)):

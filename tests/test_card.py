@@ -25,6 +25,7 @@ FACTS = {
     "accuracy_error": 0.005,
     "warnings": ["1 text has several labels: 'my private text' ('a', 'b')."],
     "validation": {"0.5": ROW | {"accuracy": 0.5}, "0": ROW},
+    "weakest": [{"label": "t`wo", "texts": 22, "right": 1, "answered": 5, "taken_for": "one", "times": 9}],
 }
 
 
@@ -84,6 +85,7 @@ def test_people_read_labels_data_figures_limits_and_how_to_load_it() -> None:
         "probability of the best one is below 0.25",
         'rl.load(".")',
         "Training warned of 1 thing",
+        "- Of 22 texts of `` t`wo `` that it had not learned from, it finds 1.",
     ):
         assert part in card, part
     assert "private" not in card
@@ -110,6 +112,12 @@ def test_of_an_export_it_describes_the_files_that_are_there() -> None:
     assert 'rl.load("classifier-int8.retvec")' in card and "pip install .  # in a checkout" in card
     assert 'await load("classifier-int8.retvec")' in card and "hf://user/model" in card
     assert front(card)["tags"] == ["text-classification", "retvec", "on-device", "typos"]
+
+
+@pytest.mark.parametrize(("variants", "typo_rate"), [(0, 0.4), (2, 0.0), (2, 0.4)])
+def test_texts_are_said_to_be_mistyped_where_they_were(variants: int, typo_rate: float) -> None:
+    card = card_of(model(training={**FACTS, "settings": {"variants": variants, "typo_rate": typo_rate}}))
+    assert ("mistyped on purpose" in card) == (variants > 0 and typo_rate > 0)
 
 
 def test_empty_rows_are_no_warning() -> None:

@@ -130,6 +130,8 @@ def test_a_download_is_checked(release: tuple[Path, str], download: Path) -> Non
     update = rl.check_update(download, key, "router", installed=6)
     assert update.files == update.tried == (download / "classifier-int8.retvec",)
     assert "router 7: signed with this key" in str(update)
+    with pytest.raises(UpdateError, match=r"beside the private key, with \.pub behind"):
+        rl.check_update(download, str(release[0] / "update.key"), "router")
     for installed, name, code in ((7, "router", "UPDATE_OLD"), (0, "spam", "UPDATE_NAME")):
         with pytest.raises(UpdateError) as caught:
             rl.check_update(download, key, name, installed=installed)

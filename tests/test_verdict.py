@@ -263,14 +263,8 @@ def test_labels_steer_no_terminal() -> None:
     evil = "\x1b[2J\nShip it"
     weak = WEAK | {"label": evil, "taken_for": evil}
     facts = facts_of(0.9, weakest=[weak], smallest_label=[evil, 2], one_label=[evil, evil, 40])
-    assert not any(
-        "\x1b" in line
-        for line in told(
-            facts,
-            [evil, "b", "c"],
-            Decision(threshold=0.5, unknown_label=evil, unknown_power=0.1, shares=(0.5, 0.3, 0.2)),
-        )
-    )
+    decision = Decision(threshold=0.5, unknown_label=evil, unknown_power=0.1, shares=(0.5, 0.3, 0.2))
+    assert not any("\x1b" in line for line in told(facts, [evil, "b", "c"], decision))
     assert not any("Ship" in line for line in figures(facts, [evil, "b", "c"])), "a card names no label"
 
 

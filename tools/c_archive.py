@@ -51,7 +51,7 @@ def rust_crate(folder: Path) -> Path:
 
 
 def go_module() -> dict[str, str]:
-    """Return the files of the Go module by name: in a checkout, its two C files include the engine, here they are the engine."""
+    """Return the files of the Go module by name: in a checkout, its C file includes the engine; here that file is the engine."""
     own = (*sorted((ROOT / "bindings" / "go").iterdir()), ROOT / "LICENSE")
     return {path.name: path.read_text(encoding="utf-8") for path in own} | vendored()
 

@@ -8,7 +8,7 @@
 package retvec
 
 /*
-#cgo CFLAGS: -std=c99 -O3
+#cgo CFLAGS: -std=c99 -O3 -I${SRCDIR}/../../engine
 #include <stdlib.h>
 #include "retvec_lite.h"
 */

@@ -98,7 +98,7 @@ def _of_file(given: str | os.PathLike[str]) -> Iterator[Description]:
         with explained(file), RowReader(file, (name,), whole=True, can_rename=False) as rows:
             if len(rows.columns) > 1 and described not in rows.columns:
                 raise RetvecLiteError(
-                    f"No column {described!r} in {file} (found: {', '.join(map(repr, rows.columns))}): call that of the descriptions so."
+                    f"No column {described!r} in {file} (found: {', '.join(map(repr, rows.columns))}): name the one of the descriptions 'description'."
                 )
             for place, fields in rows:
                 label, text = label_of(fields[name]), fields.get(described)

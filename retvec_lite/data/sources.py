@@ -174,7 +174,8 @@ def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Path]:
         )
     files = sorted(path for path in folder.rglob("*") if path.is_file() and _is_data(path, folder, suffixes))
     if not files:
-        raise RetvecLiteError(f"The folder {folder} has no file whose name ends in {endings(suffixes)}.")
+        hint = " --labels-from (labels_from) reads .txt files." if any(folder.rglob("*.txt")) else ""
+        raise RetvecLiteError(f"The folder {folder} has no file whose name ends in {endings(suffixes)}.{hint}")
     return files
 
 

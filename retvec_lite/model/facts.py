@@ -87,6 +87,7 @@ _KINDS: Final[Mapping[str, kind.Kind]] = {
     "rates": kind.listed(_RATE),
     "right_answers": kind.number(0),
     "sentences": kind.FLAG,
+    "settings": kind.structured({"variants": kind.COUNT, "typo_rate": kind.SHARE}, (), "an object of how texts were mistyped"),
     "taught": kind.structured(_TAUGHT, ("by",), "an object of who labelled texts, and the scores without them, with them, and of who did"),
     "smallest_label": _COUNTED,
     "texts_cut_by_max_words": kind.SHARE,

@@ -360,7 +360,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Floats], d
             tensors = {name: np.asarray(file.get_tensor(name), np.float32) for name in sorted(file.keys())}
             return tensors, dict(file.metadata() or {})
     except FileNotFoundError as error:
-        raise RetvecLiteError(f"{path} does not exist.") from error
+        raise RetvecLiteError(f"{path} does not exist: name a safetensors file.") from error
     except (
         SafetensorError,
         OSError,

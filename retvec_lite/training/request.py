@@ -264,7 +264,7 @@ def _new_texts(
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
     found = [inbox[row] for row in different(inbox, known)]
     if not found:
-        raise RetvecLiteError("unlabelled has no text that is not empty or among the labelled ones: leave it out.")
+        raise RetvecLiteError("unlabelled has no new text: all are empty or among the labelled ones. Leave it out.")
     return found
 
 

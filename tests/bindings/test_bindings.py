@@ -341,4 +341,4 @@ def test_the_go_module_of_a_checkout_finds_the_engine(tmp_path: Path) -> None:
     for name in ("engine", "bindings/go"):
         shutil.copytree(ROOT / name, tmp_path / name)
     run("go", "vet", ".", cwd=tmp_path / "bindings" / "go", GOPROXY="off")
-    run("go", "build", "-o", tmp_path / "built", ".", cwd=tmp_path / "bindings" / "go", GOPROXY="off")
+    assert follow(ROOT / "bindings" / "go" / "README.md", tmp_path, tmp_path / "app").splitlines()[-1] == "alarm"

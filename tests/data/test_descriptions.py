@@ -65,7 +65,7 @@ def test_a_mapping_that_cannot_be_meant_is_refused(given: Any, told: str) -> Non
         ("labels.csv", "", "is empty"),
         ("labels.csv", "label,description\n", "There are no labels in"),
         ("labels.csv", "name,description\na,b\n", r"No column 'label' in .*\(found: 'name', 'description'\)\."),
-        ("labels.csv", "label,about\na,b\n", r"No column 'description' in .* call that of the descriptions so"),
+        ("labels.csv", "label,about\na,b\n", r"No column 'description' in .* name the one of the descriptions"),
         ("labels.csv", "label,description\n,money\n", "line 2: the column 'label' is empty"),
         ("labels.csv", "label,description\na,b\nb,b\n", "have the same description"),
         ("labels.jsonl", '{"name": "a"}\n', r"no field 'label' \(found: 'name'\)\."),

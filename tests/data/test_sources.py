@@ -114,13 +114,12 @@ def test_names_of_files_and_folders_are_labels_where_that_is_asked_for(folder: P
         place.write_bytes(text.encode())
     found = as_dataset(Path("mails"), labels_from="folder")
     assert list(zip(found.texts, found.labels, strict=True)) == [
-        ("see you at six", "ham"),
-        ("ok", "ham"),
-        ("fine", "ham"),
-        ("win now\n\nfree money", "spam"),
+        *(("see you at six", "ham"), ("ok", "ham"), ("fine", "ham"), ("win now\n\nfree money", "spam"))
     ]
     assert found.left_out == ("1 empty row skipped.",)
-    with pytest.raises(RetvecLiteError, match=r"The folder mails/spam has no file whose name ends in \.csv"):
+    with pytest.raises(
+        RetvecLiteError, match=r"The folder mails/spam has no file .* \.csv.* --labels-from .* reads \.txt"
+    ):
         read_dataset("mails/spam")
 
 
@@ -206,7 +205,7 @@ def test_a_repeated_header_is_skipped_where_the_label_is_in_the_name(folder: Pat
         ("trained", r"trained is the folder of a classifier \(classifier\.safetensors\), where data belong"),
         ("x.tflite", r"x\.tflite is a classifier, where data belong"),
         ("none/*.csv", r"No file matches none/\*\.csv\."),
-        ("empty", r"The folder empty has no file whose name ends in \.csv"),
+        ("empty", r"The folder empty has no file whose name ends in [^-]*$"),
         (Path("nowhere.csv"), r"Cannot read nowhere\.csv: No such file"),
     ],
 )

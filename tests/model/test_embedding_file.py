@@ -54,7 +54,7 @@ def test_the_file_says_what_it_is(tmp_path: Path) -> None:
 
 def test_missing_truncated_and_foreign_files(tmp_path: Path) -> None:
     path = tmp_path / "e.safetensors"
-    assert "does not exist" in refused(path)
+    assert "does not exist: name a safetensors file" in refused(path)
     assert "is not a readable safetensors file" in refused(tmp_path)
     whole = random_embedding().to_bytes()
     for content in (b"", whole[:8], whole[:100], whole[:-1], b"\x80\x02" * 99, b"word,vector\n" * 99):

@@ -71,7 +71,7 @@ def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
     assert facts["unlabelled_texts"] == 40, "no copies, no empty text"
     assert facts["training_texts"] == 16 and facts["taught"]["by"] == "Knowing 1 and Knowing 2"
     assert "40 texts without labels" in str(classifier)
-    assert "Labels for them came from Knowing 1 and Knowing 2 (cross-validated, " in str(classifier)
+    assert "Texts without labels were labelled by Knowing 1 and Knowing 2 (cross-validated, " in str(classifier)
     shown = classifier.validation[0.0].accuracy
     assert (
         f"{facts['taught']['teacher']:.1%} are right by Knowing 1 and Knowing 2, and {shown:.1%} by this classifier."
@@ -84,11 +84,8 @@ def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
 
 @pytest.mark.parametrize("table", [dict, pd.DataFrame])
 def test_an_inbox_may_be_a_table(table: Any) -> None:
-    classifier = train(
-        teacher="itself",
-        unlabelled=table({"id": [*range(42)], "body": [*inbox(), None, float("nan")]}),
-        text_column="body",
-    )
+    given = table({"id": [*range(42)], "body": [*inbox(), None, float("nan")]})
+    classifier = train(teacher="itself", unlabelled=given, text_column="body")
     assert classifier.model.training["unlabelled_texts"] == 40
     with pytest.raises(RetvecLiteError, match="unlabelled: No column 'text' in this table"):
         train(unlabelled=table({"body": inbox()}))
@@ -192,7 +189,7 @@ class Stranger(Wrong):
     ("options", "message"),
     [
         ({"teacher": Knowing()}, "pass them, too"),
-        ({"unlabelled": [*TEXTS, ""]}, "has no text"),
+        ({"unlabelled": [*TEXTS, ""]}, "has no new text"),
         ({"unlabelled": [1, 2]}, "unlabelled: Texts must be strings"),
         ({"unlabelled": "no_such_file.csv"}, "no_such_file.csv"),
         ({"unlabelled": inbox(), "teacher": "itself", "head": "cnn"}, "needs a teacher"),

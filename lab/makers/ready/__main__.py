@@ -49,7 +49,7 @@ def bias(args: argparse.Namespace) -> None:
 
 
 def robustness(args: argparse.Namespace) -> None:
-    """Measure what is left of a classifier's answers where texts are mistyped or written in 130 other ways."""
+    """Measure what is left of a classifier's answers where texts are mistyped or written in 131 other ways."""
     from makers.ready.robustness import measure_robustness
 
     measure_robustness(args.name, args.file, args.data, args.cache, quick=args.quick)

@@ -1,0 +1,1 @@
+#include "../../engine/retvec_lite.c"

@@ -1,1 +1,0 @@
-#include "../../engine/retvec_lite.h"
