@@ -29,32 +29,36 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
   return top.number / (float)limit;
 }
 
-/* Sums of products of weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is inlined, and
- * their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of each output
- * side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low digits hold the
- * first half of the outputs, the high ones the second, both 8 too large: `finish` takes that away. */
-typedef void dot(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
+/* Sums of products of weights and integers, for pairs of vectors of outputs and for `words` words: both counts are constants where this is
+ * inlined, and their product is at most 4, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of
+ * each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low
+ * digits of the same bytes are one vector of a pair, the high ones the other, both 8 too large: `finish` takes that away. `next` is how far the
+ * block behind lies, 0 where there is none: a pair of the widest vectors has two blocks. */
+typedef void dot(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int pairs, int words);
 
-#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, DIGITS, INPUTS, MADD, STORE)                                \
-  attribute INLINE void name(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride,      \
-                             int32_t *sums, int step, int vectors, int words) {                                                  \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, LOW, HIGH, INPUTS, MADD, STORE)                             \
+  attribute INLINE void name(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride,    \
+                             int32_t *sums, int step, int pairs, int words) {                                                    \
     SUM s[8];                                                                                                                    \
     WEIGHT row[4];                                                                                                               \
     int n, v, word;                                                                                                              \
-    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                           \
-    for (n = 0; n < stride; n += 2) {                                                                                            \
-      for (v = 0; v < vectors; v++) {                                                                                            \
-        const int out = first + v * OUTS;                                                                                        \
-        const uint8_t *two = w + (size_t)(out / PACK) * block + n * (PACK * bits / 8);                                           \
-        row[v] = bits == 4 ? DIGITS(two + out % (PACK / 2) * 2, out % PACK >= PACK / 2) : WEIGHTS(two + out % PACK * 2);         \
+    for (n = 0; n < 2 * pairs * words; n++) s[n] = ZERO;                                                                         \
+    for (n = 0; n < stride; n += 2, w += PACK * bits / 4) {                                                                      \
+      for (v = 0; v < pairs; v++) {                                                                                              \
+        const uint8_t *two = OUTS < PACK / 2 ? w + 2 * OUTS * v : w + (size_t)(v * OUTS / (PACK / 2)) * block;                    \
+        row[2 * v] = bits == 4 ? LOW(two, next) : WEIGHTS(two, next);                                                            \
+        row[2 * v + 1] = bits == 4 ? HIGH(two, next) : WEIGHTS(two + PACK, next);                                               \
       }                                                                                                                          \
       for (word = 0; word < words; word++) {                                                                                     \
         const INPUT both = INPUTS(x + word * x_step + n);                                                                        \
-        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], both);                         \
+        for (v = 0; v < 2 * pairs; v++) s[word * 2 * pairs + v] = MADD(s[word * 2 * pairs + v], row[v], both);                   \
       }                                                                                                                          \
     }                                                                                                                            \
     for (word = 0; word < words; word++)                                                                                         \
-      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                 \
+      for (v = 0; v < pairs; v++) {                                                                                              \
+        int32_t *to = sums + word * step + v * OUTS * (OUTS < PACK / 2 ? 1 : 2);                                                 \
+        STORE(to, s[word * 2 * pairs + 2 * v], s[word * 2 * pairs + 2 * v + 1], next);                                          \
+      }                                                                                                                          \
   }
 
 #if defined(__GNUC__)
@@ -66,17 +70,21 @@ INLINE int32_t two_of(const int16_t *integers) {
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define X86_WEIGHTS_128(w) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
+#define X86_WEIGHTS_128(w, next) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
 #define X86_WIDE_128(w) _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(w)), _mm_setzero_si128())
-#define X86_DIGITS_128(w, high) ((high) ? _mm_srli_epi16(X86_WIDE_128(w), 4) : _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15)))
+#define X86_LOW_128(w, next) _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15))
+#define X86_HIGH_128(w, next) _mm_srli_epi16(X86_WIDE_128(w), 4)
 #define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
-#define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
-DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_DIGITS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+#define X86_STORE_128(to, low, high, next) (_mm_storeu_si128((__m128i *)(to), low), _mm_storeu_si128((__m128i *)((to) + PACK / 2), high))
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_LOW_128, X86_HIGH_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
-#define WASM_DIGITS(w, high) ((high) ? wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4) : wasm_v128_and(wasm_u16x8_load8x8(w), wasm_i16x8_splat(15)))
+#define WASM_WEIGHTS(w, next) wasm_i16x8_load8x8(w)
+#define WASM_LOW(w, next) wasm_v128_and(wasm_u16x8_load8x8(w), wasm_i16x8_splat(15))
+#define WASM_HIGH(w, next) wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4)
+#define WASM_STORE(to, low, high, next) (wasm_v128_store(to, low), wasm_v128_store((to) + PACK / 2, high))
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, WASM_DIGITS, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), WASM_WEIGHTS, WASM_LOW, WASM_HIGH, wasm_v128_load32_splat, WASM_MADD, WASM_STORE)
 #elif defined(RVL_NEON)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -89,11 +97,12 @@ INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
   vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
   vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
 }
-#define NEON_WEIGHTS(w) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
-#define NEON_DIGITS(w, high) \
-  vreinterpretq_s16_u16((high) ? vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4) : vandq_u16(vmovl_u8(vld1_u8(w)), vdupq_n_u16(15)))
+#define NEON_STORE(to, low, high, next) (neon_store(to, low), neon_store((to) + PACK / 2, high))
+#define NEON_WEIGHTS(w, next) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
+#define NEON_LOW(w, next) vreinterpretq_s16_u16(vandq_u16(vmovl_u8(vld1_u8(w)), vdupq_n_u16(15)))
+#define NEON_HIGH(w, next) vreinterpretq_s16_u16(vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4))
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_DIGITS, NEON_INPUTS, neon_madd, neon_store)
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_LOW, NEON_HIGH, NEON_INPUTS, neon_madd, NEON_STORE)
 #else
 typedef struct { int32_t n[4]; } four;
 typedef struct { int16_t n[8]; } eight;
@@ -110,30 +119,39 @@ INLINE four plain_madd(four sum, eight w, const int16_t *x) {
   return sum;
 }
 #define PLAIN_AT(place) (place)
-#define PLAIN_WEIGHTS(w) plain_weights(w, 8, 0)
-#define PLAIN_DIGITS(w, high) plain_weights(w, 4, high)
-#define PLAIN_STORE(to, sum) (*(four *)(void *)(to) = (sum))
-DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_DIGITS, PLAIN_AT, plain_madd, PLAIN_STORE)
+#define PLAIN_WEIGHTS(w, next) plain_weights(w, 8, 0)
+#define PLAIN_LOW(w, next) plain_weights(w, 4, 0)
+#define PLAIN_HIGH(w, next) plain_weights(w, 4, 1)
+#define PLAIN_STORE(to, low, high, next) (*(four *)(void *)(to) = (low), *(four *)(void *)((to) + PACK / 2) = (high))
+DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_LOW, PLAIN_HIGH, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
 #define FOR_AVX2 __attribute__((target("avx2")))
-#define X86_WEIGHTS_256(w) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_WEIGHTS_256(w, next) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
 #define X86_WIDE_256(w) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
-#define X86_LOW_256(w) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
-#define X86_HIGH_256(w) _mm256_srli_epi16(X86_WIDE_256(w), 4)
-#define X86_DIGITS_256(w, high) ((high) ? X86_HIGH_256(w) : X86_LOW_256(w))
+#define X86_LOW_256(w, next) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
+#define X86_HIGH_256(w, next) _mm256_srli_epi16(X86_WIDE_256(w), 4)
 #define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
-#define X86_STORE_256(to, sum) _mm256_storeu_si256((__m256i *)(to), sum)
-DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_DIGITS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+#define X86_STORE_256(to, low, high, next) (_mm256_storeu_si256((__m256i *)(to), low), _mm256_storeu_si256((__m256i *)((to) + PACK / 2), high))
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_LOW_256, X86_HIGH_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
 #define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
-#define X86_WEIGHTS_512(w) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(w)))
-#define X86_DIGITS_512(w, high) _mm512_inserti64x4(_mm512_castsi256_si512(X86_LOW_256(w)), X86_HIGH_256(w), 1)
+FOR_VNNI INLINE __m256i vnni_bytes(const uint8_t *w, size_t next) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)w)), _mm_loadu_si128((const __m128i *)(w + next)), 1);
+}
+/* Each vector of a pair has a half of both blocks. Where there is one block, it is both. */
+FOR_VNNI INLINE void vnni_store(int32_t *to, __m512i low, __m512i high, size_t next) {
+  _mm512_storeu_si512(to + (next ? PACK : 0), _mm512_shuffle_i64x2(low, high, 0xEE));
+  _mm512_storeu_si512(to, _mm512_shuffle_i64x2(low, high, 0x44));
+}
+#define X86_WEIGHTS_512(w, next) _mm512_cvtepi8_epi16(vnni_bytes(w, next))
+#define X86_WIDE_512(w, next) _mm512_cvtepu8_epi16(vnni_bytes(w, next))
+#define X86_LOW_512(w, next) _mm512_and_si512(X86_WIDE_512(w, next), _mm512_set1_epi16(15))
+#define X86_HIGH_512(w, next) _mm512_srli_epi16(X86_WIDE_512(w, next), 4)
 #define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
-#define X86_STORE_512(to, sum) _mm512_storeu_si512(to, sum)
-DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_DIGITS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_LOW_512, X86_HIGH_512, X86_INPUTS_512, _mm512_dpwssd_epi32, vnni_store)
 #endif
 
 INLINE void activate(int kind, float *values, int count) {
@@ -152,8 +170,11 @@ INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, i
   for (word = 0; word < words; word++) {
     const int32_t *restrict sums = engine->sums + word * width;
     float *restrict values = engine->values + word * width;
+    const int16_t *restrict inputs = engine->inputs + word * width;
+    const int stride = layer->bits == 4 ? layer->stride : 0;
     int32_t over = 0;
-    for (n = 0; layer->bits == 4 && n < layer->stride; n++) over += 8 * engine->inputs[word * width + n];
+    for (n = 0; n < stride; n++) over += inputs[n];
+    over *= 8;
     for (out = 0; out < outputs; out++) values[out] = (float)(sums[out] - over) * (scale[out] * scales[word]) + bias[out];
     activate(activation, values, outputs);
   }
@@ -164,23 +185,23 @@ INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, i
 INLINE void multiply(rvl *engine, const dense_layer *layer, int bits, int words, dot *sum, int outs) {
   const int stride = layer->stride, width = engine->width, all = (layer->outputs + PACK - 1) / PACK * PACK;
   const size_t block = (size_t)stride * PACK * (size_t)bits / 8;
-  const int several = words > 2 ? 2 : 4, at_once = several * outs;
-  int out, word;
-  for (out = 0; out + at_once <= all; out += at_once) {
-    const uint8_t *w = layer->weights + (size_t)(out / PACK) * block;
-    const int first = at_once % PACK ? out % PACK : 0;
-    int32_t *sums = engine->sums + out;
+  const int16_t *x = engine->inputs;
+  int out = 0;
+  while (out < all) {
+    const int several = words < (outs < 8 ? 2 : 3) && out + 4 * outs <= all ? 4 : 2;
+    const size_t next = outs < PACK || out + PACK < all ? block : 0;
+    const uint8_t *w = layer->weights + (size_t)(out / PACK) * block + out % PACK;
+    int32_t *sums = engine->sums + out / PACK * PACK + out % PACK / 2;
     if (words == 1)
-      sum(w, bits, block, first, engine->inputs, 0, stride, sums, 0, 4, 1);
+      several == 4 ? sum(w, bits, block, next, x, width, stride, sums, width, 2, 1) : sum(w, bits, block, next, x, width, stride, sums, width, 1, 1);
     else if (words == 2)
-      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 4, 2);
+      several == 4 ? sum(w, bits, block, next, x, width, stride, sums, width, 2, 2) : sum(w, bits, block, next, x, width, stride, sums, width, 1, 2);
+    else if (words == 3)
+      sum(w, bits, block, next, x, width, stride, sums, width, 1, 3);
     else
-      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 2, 4);
+      sum(w, bits, block, next, x, width, stride, sums, width, 1, 4);
+    out += several * outs;
   }
-  for (; out < all; out += outs)
-    for (word = 0; word < words; word++)
-      sum(layer->weights + (size_t)(out / PACK) * block, bits, block, out % PACK, engine->inputs + word * width, 0, stride,
-          engine->sums + word * width + out, 0, 1, 1);
 }
 
 INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
@@ -224,7 +245,7 @@ static void dense_plain(rvl *engine, const dense_layer *layer, const float *scal
       if (layer->bits == 4)
         dot_packed(w, x, layer->stride, sums);
       else
-        for (n = 0; n < PACK; n += 4) dot_plain(w, 8, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
+        for (n = 0; n < PACK / 2; n += 4) dot_plain(w + 2 * n, 8, block, block, x, 0, layer->stride, sums + n, 0, 1, 1);
     }
   finish(engine, layer, scales, words, activation);
 }
@@ -257,8 +278,6 @@ INLINE void round_values_body(rvl *engine, int count, int limit, int words, floa
   int word;
   for (word = 0; word < words; word++)
     scales[word] = to_integers(engine->values + word * width, count, stride, limit, engine->inputs + word * width);
-  /* Three words are multiplied as if they were TILE. */
-  for (; word > 2 && word < TILE; word++) to_integers(engine->values, 0, stride, limit, engine->inputs + word * width);
 }
 
 /* A word and its neighbours, weighted (a depthwise convolution of three). Null: beyond the ends. */
