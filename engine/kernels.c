@@ -6,7 +6,7 @@ enum { NOTHING, GELU, TANH };
 INLINE float to_integers(const float *values, int count, int stride, int limit, int16_t *integers) {
   float_bits top;
   float times;
-  int n;
+  int n, is_number;
   top.bits = 0;
   /* The bits of positive floats have the order of the floats. */
   for (n = 0; n < count; n++) {
@@ -15,8 +15,9 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
     value.bits &= 0x7FFFFFFF;
     top.bits = value.bits > top.bits ? value.bits : top.bits;
   }
-  for (n = 0; n < stride; n++) integers[n] = 0;
-  if (!(top.number > 1e-30f && top.number < 1e30f)) return 0.0f;
+  is_number = top.number > 1e-30f && top.number < 1e30f;
+  for (n = is_number ? count : 0; n < stride; n++) integers[n] = 0;
+  if (!is_number) return 0.0f;
   times = (float)limit / top.number;
   for (n = 0; n < count; n++) {
     float_bits value;
@@ -127,7 +128,6 @@ DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_
 #endif
 
 #ifdef RVL_WIDE
-#define FOR_AVX2 __attribute__((target("avx2")))
 #define X86_WEIGHTS_256(w, next) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
 #define X86_WIDE_256(w) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
 #define X86_LOW_256(w, next) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
@@ -137,7 +137,6 @@ DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_
 #define X86_STORE_256(to, low, high, next) (_mm256_storeu_si256((__m256i *)(to), low), _mm256_storeu_si256((__m256i *)((to) + PACK / 2), high))
 DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_LOW_256, X86_HIGH_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
-#define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 FOR_VNNI INLINE __m256i vnni_bytes(const uint8_t *w, size_t next) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)w)), _mm_loadu_si128((const __m128i *)(w + next)), 1);
 }
@@ -251,25 +250,50 @@ static void dense_plain(rvl *engine, const dense_layer *layer, const float *scal
 }
 #endif
 
-/* Add the rows of a layer that belong to the binary digits of the code point at a place of a word. */
-INLINE void add_digits_body(const dense_layer *layer, uint32_t code, int place, int32_t *restrict sums) {
-  int digit, n;
-  for (digit = 0; digit < BITS; digit++) {
-    const size_t row = (size_t)(place * BITS + digit) * (size_t)layer->stride;
-    if (!(code >> (BITS - 1 - digit) & 1)) continue;
-    if (layer->bits == 8) {
-      const int8_t *restrict w = (const int8_t *)layer->weights + row;
-      for (n = 0; n < layer->stride; n++) sums[n] += w[n];
-    } else {
-      const uint8_t *restrict w = layer->weights + row / 2;
-      const int half = LANES / 2;
-      int32_t *restrict some = sums;
-      for (; some < sums + layer->stride; some += LANES, w += half) {
-        for (n = 0; n < half; n++) some[n] += (int32_t)(w[n] & 15) - 8;
-        for (n = 0; n < half; n++) some[n + half] += (int32_t)(w[n] >> 4) - 8;
+/* Add rows of a layer's weights, `count` at once. */
+INLINE void add_weights(const dense_layer *layer, const uint8_t *const *rows, int count, int32_t *restrict sums) {
+  const int half = LANES / 2;
+  int start, row, n;
+  for (start = 0; start < layer->stride; start += LANES, sums += LANES)
+    if (layer->bits == 8)
+      for (n = 0; n < LANES; n++) {
+        int16_t sum = 0;
+        for (row = 0; row < count; row++) sum = (int16_t)(sum + (int8_t)rows[row][start + n]);
+        sums[n] += sum;
+      }
+    else {
+      for (n = 0; n < half; n++) {
+        uint8_t sum = 0;
+        for (row = 0; row < count; row++) sum = (uint8_t)(sum + (rows[row][start / 2 + n] & 15));
+        sums[n] += sum - 8 * count;
+      }
+      for (n = 0; n < half; n++) {
+        uint8_t sum = 0;
+        for (row = 0; row < count; row++) sum = (uint8_t)(sum + (rows[row][start / 2 + n] >> 4));
+        sums[n + half] += sum - 8 * count;
       }
     }
-  }
+}
+
+/* What the first layer says of a word: the sum of the rows that belong to the binary digits of its code points. */
+INLINE void read_digits_body(const dense_layer *layer, const uint32_t *codes, uint32_t count, int32_t *restrict sums, float *restrict values) {
+  const size_t size = (size_t)layer->stride * (size_t)layer->bits / 8;
+  const float *restrict scale = layer->scales, *restrict bias = layer->bias;
+  const uint8_t *rows[ROWS];
+  uint32_t place, digit, digits;
+  int waiting = 0, n;
+  for (n = 0; n < layer->stride; n++) sums[n] = 0;
+  for (place = 0; place < count; place++)
+    for (digits = codes[place], digit = BITS; digit-- && digits; digits >>= 1) {
+      if (!(digits & 1)) continue;
+      rows[waiting++] = layer->weights + (place * BITS + digit) * size;
+      if (waiting < ROWS) continue;
+      add_weights(layer, rows, ROWS, sums);
+      waiting = 0;
+    }
+  while (waiting) add_weights(layer, rows + --waiting, 1, sums);
+  for (n = 0; n < layer->outputs; n++) values[n] = (float)sums[n] * scale[n] + bias[n];
+  activate(GELU, values, layer->outputs);
 }
 
 /* Round the values of up to TILE words to inputs of the next layer, or to what is kept. */
@@ -280,31 +304,6 @@ INLINE void round_values_body(rvl *engine, int count, int limit, int words, floa
     scales[word] = to_integers(engine->values + word * width, count, stride, limit, engine->inputs + word * width);
 }
 
-/* A word and its neighbours, weighted (a depthwise convolution of three). Null: beyond the ends. */
-INLINE void mix_body(float *restrict mixed, const float *weights, int count, const int16_t *const rows[3], const float scales[3]) {
-  int n, side;
-  for (n = 0; n < count; n++) mixed[n] = 0.0f;
-  for (side = 0; side < 3; side++) {
-    const int16_t *row = rows[side];
-    const float *w = weights + side * count, scale = scales[side];
-    if (row)
-      for (n = 0; n < count; n++) mixed[n] += (float)row[n] * scale * w[n];
-  }
-}
-
-/* Add the row of an n-gram: whole vectors, if the table goes on behind the row; what they read too much is not looked at. */
-INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
-  const size_t size = (size_t)engine->columns + 1, start = row * size, whole = (size + ROW - 1) / ROW * ROW;
-  const int8_t *restrict from = engine->ngram_table + start;
-  size_t n;
-  int lane;
-  if (start + whole > engine->ngram_table_size)
-    for (n = 0; n < size; n++) sums[n] += from[n];
-  else
-    for (n = 0; n < whole; n += ROW)
-      for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
-}
-
 INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict vector, uint32_t size) {
   int32_t sum = 0;
   uint32_t n;
@@ -312,75 +311,21 @@ INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict 
   return sum;
 }
 
-/* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
- * one are written to `edge`. */
-INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
-  uint32_t n;
-  *size = count + 2 - start < longest ? count + 2 - start : longest;
-  if (start && start + *size <= count + 1) return text + start - 1;
-  for (n = 0; n < *size; n++) edge[n] = start + n && start + n <= count ? text[start + n - 1] : 0;
-  return edge;
-}
+COPIES(void, , read_digits, (const dense_layer *layer, const uint32_t *codes, uint32_t count, int32_t *sums, float *values), (layer, codes, count, sums, values))
+COPIES(void, , round_values, (rvl *engine, int count, int limit, int words, float *scales), (engine, count, limit, words, scales))
+COPIES(int32_t, return, product, (const int8_t *row, const int16_t *vector, uint32_t size), (row, vector, size))
 
-/* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark, and lack one; returns how many there are. */
-INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
-  uint32_t hash = 1, size, found = 0;
-  for (size = 1; size <= count; size++) {
-    const uint32_t code = chars[size - 1];
-    if (code == RVL_UNKNOWN_LETTER) break;
-    hash = (hash * FACTOR + code) % PRIME;
-    /* Not marks alone. */
-    if (size >= shortest && (chars[0] || (size > 1 && code) || size > 2)) hashes[found++] = hash;
-    if (size > 1 && !code) break; /* a mark would be inside the next one */
-  }
-  return found;
-}
-
-/* Add the rows of all n-grams of the folded characters. */
-INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
-  const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
-  const uint64_t inverse = (uint64_t)(0xFFFFFFFF / buckets) + 1; /* exact for what is below 2^16 */
-  uint32_t start, n, book, found, size, edge[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
-  for (start = 0; start < count + 2; start++) {
-    const uint32_t *chars = window_from(engine->text.chars, count, start, longest, &size, edge);
-    found = hashes_from(chars, size, shortest, hashes);
-    for (n = 0; n < found; n++) {
-      if (!books) add_row(engine, hashes[n] - (uint32_t)(hashes[n] * inverse >> 32) * buckets, sums);
-      for (book = 0; book < books; book++) add_row(engine, 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book], sums);
-    }
-  }
-}
-
-/* The same, compiled for the least of all processors, and for wider ones. */
+/* Dense layers, for each width of vectors. */
 #define DENSE(suffix, attribute, outs)                                                                                              \
   attribute static void dense_##suffix(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {     \
     dense_body(engine, layer, scales, words, activation, dot_##suffix, outs);                                                       \
   }
-#define KERNELS(suffix, attribute)                                                                                                  \
-  attribute static void add_digits_##suffix(const dense_layer *layer, uint32_t code, int place, int32_t *sums) {                    \
-    add_digits_body(layer, code, place, sums);                                                                                      \
-  }                                                                                                                                 \
-  attribute static void round_values_##suffix(rvl *engine, int count, int limit, int words, float *scales) {                        \
-    round_values_body(engine, count, limit, words, scales);                                                                         \
-  }                                                                                                                                 \
-  attribute static void mix_##suffix(float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]) { \
-    mix_body(mixed, w, count, rows, scales);                                                                                        \
-  }                                                                                                                                 \
-  attribute FAST_APART int32_t product_##suffix(const int8_t *row, const int16_t *vector, uint32_t size) {                          \
-    return product_body(row, vector, size);                                                                                         \
-  }                                                                                                                                 \
-  attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
-
 #ifndef RVL_SMALL
 DENSE(plain, , 4)
 #endif
-KERNELS(plain, )
 #ifdef RVL_WIDE
-enum { PLAIN, AVX2, VNNI };
 DENSE(avx2, FOR_AVX2, 8)
 DENSE(vnni, FOR_VNNI, 16)
-KERNELS(avx2, FOR_AVX2)
-#define CALL(name, engine, ...) ((engine)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
 static void dense(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
   (engine->processor == VNNI ? dense_vnni : engine->processor == AVX2 ? dense_avx2 : dense_plain)(engine, layer, scales, words, activation);
 }
@@ -394,7 +339,6 @@ static int find_processor(void) {
   return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? VNNI : AVX2;
 }
 #else
-#define CALL(name, engine, ...) name##_plain(__VA_ARGS__)
 #define dense dense_plain
 static int find_processor(void) { return 0; }
 #endif
