@@ -33,11 +33,12 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
 /* Sums of products of weights and integers, for pairs of vectors of outputs and for `words` words: both counts are constants where this is
  * inlined, and their product is at most 4, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of
  * each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low
- * digits of the same bytes are one vector of a pair, the high ones the other, both 8 too large: `finish` takes that away. `next` is how far the
- * block behind lies, 0 where there is none: a pair of the widest vectors has two blocks. */
+ * digits of the same bytes are one vector of a pair, the high ones the other, both 8 too large: `finish` takes that away. Where
+ * that is faster, whole bytes are multiplied in place of their low digits, and `LESS` takes the high ones away, 16 times, at the end; what is too
+ * large for 32 bits on the way is not in the end. `next` is how far the block behind lies, 0 where there is none: a pair of the widest vectors has two blocks. */
 typedef void dot(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int pairs, int words);
 
-#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, LOW, HIGH, INPUTS, MADD, STORE)                             \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, LOW, HIGH, LESS, INPUTS, MADD, STORE)                             \
   attribute INLINE void name(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride,    \
                              int32_t *sums, int step, int pairs, int words) {                                                    \
     SUM s[8];                                                                                                                    \
@@ -57,8 +58,9 @@ typedef void dot(const uint8_t *w, int bits, size_t block, size_t next, const in
     }                                                                                                                            \
     for (word = 0; word < words; word++)                                                                                         \
       for (v = 0; v < pairs; v++) {                                                                                              \
+        const SUM *pair = s + 2 * (word * pairs + v);                                                                            \
         int32_t *to = sums + word * step + v * OUTS * (OUTS < PACK / 2 ? 1 : 2);                                                 \
-        STORE(to, s[word * 2 * pairs + 2 * v], s[word * 2 * pairs + 2 * v + 1], next);                                          \
+        STORE(to, bits == 4 ? LESS(pair[0], pair[1]) : pair[0], pair[1], next);                                                  \
       }                                                                                                                          \
   }
 
@@ -75,17 +77,19 @@ INLINE int32_t two_of(const int16_t *integers) {
 #define X86_WIDE_128(w) _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(w)), _mm_setzero_si128())
 #define X86_LOW_128(w, next) _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15))
 #define X86_HIGH_128(w, next) _mm_srli_epi16(X86_WIDE_128(w), 4)
+#define X86_LESS_128(low, high) (low)
 #define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
 #define X86_STORE_128(to, low, high, next) (_mm_storeu_si128((__m128i *)(to), low), _mm_storeu_si128((__m128i *)((to) + PACK / 2), high))
-DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_LOW_128, X86_HIGH_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_LOW_128, X86_HIGH_128, X86_LESS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
 #define WASM_WEIGHTS(w, next) wasm_i16x8_load8x8(w)
-#define WASM_LOW(w, next) wasm_v128_and(wasm_u16x8_load8x8(w), wasm_i16x8_splat(15))
+#define WASM_BOTH(w, next) wasm_u16x8_load8x8(w)
 #define WASM_HIGH(w, next) wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4)
+#define WASM_LESS(both, high) wasm_i32x4_sub(both, wasm_i32x4_shl(high, 4))
 #define WASM_STORE(to, low, high, next) (wasm_v128_store(to, low), wasm_v128_store((to) + PACK / 2, high))
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), WASM_WEIGHTS, WASM_LOW, WASM_HIGH, wasm_v128_load32_splat, WASM_MADD, WASM_STORE)
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), WASM_WEIGHTS, WASM_BOTH, WASM_HIGH, WASM_LESS, wasm_v128_load32_splat, WASM_MADD, WASM_STORE)
 #elif defined(RVL_NEON)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -94,16 +98,21 @@ INLINE int32x4x2_t neon_madd(int32x4x2_t sum, int16x8_t w, int16x8_t x) {
   sum.val[1] = vmlal_s16(sum.val[1], vget_high_s16(w), vget_high_s16(x));
   return sum;
 }
+INLINE int32x4x2_t neon_less(int32x4x2_t both, int32x4x2_t high) {
+  both.val[0] = vmlsq_n_s32(both.val[0], high.val[0], 16);
+  both.val[1] = vmlsq_n_s32(both.val[1], high.val[1], 16);
+  return both;
+}
 INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
   vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
   vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
 }
 #define NEON_STORE(to, low, high, next) (neon_store(to, low), neon_store((to) + PACK / 2, high))
 #define NEON_WEIGHTS(w, next) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
-#define NEON_LOW(w, next) vreinterpretq_s16_u16(vandq_u16(vmovl_u8(vld1_u8(w)), vdupq_n_u16(15)))
+#define NEON_BOTH(w, next) vreinterpretq_s16_u16(vmovl_u8(vld1_u8(w)))
 #define NEON_HIGH(w, next) vreinterpretq_s16_u16(vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4))
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_LOW, NEON_HIGH, NEON_INPUTS, neon_madd, NEON_STORE)
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_BOTH, NEON_HIGH, neon_less, NEON_INPUTS, neon_madd, NEON_STORE)
 #else
 typedef struct { int32_t n[4]; } four;
 typedef struct { int16_t n[8]; } eight;
@@ -123,19 +132,20 @@ INLINE four plain_madd(four sum, eight w, const int16_t *x) {
 #define PLAIN_WEIGHTS(w, next) plain_weights(w, 8, 0)
 #define PLAIN_LOW(w, next) plain_weights(w, 4, 0)
 #define PLAIN_HIGH(w, next) plain_weights(w, 4, 1)
+#define PLAIN_LESS(low, high) (low)
 #define PLAIN_STORE(to, low, high, next) (*(four *)(void *)(to) = (low), *(four *)(void *)((to) + PACK / 2) = (high))
-DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_LOW, PLAIN_HIGH, PLAIN_AT, plain_madd, PLAIN_STORE)
+DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_LOW, PLAIN_HIGH, PLAIN_LESS, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
 #define X86_WEIGHTS_256(w, next) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
-#define X86_WIDE_256(w) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
-#define X86_LOW_256(w, next) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
-#define X86_HIGH_256(w, next) _mm256_srli_epi16(X86_WIDE_256(w), 4)
+#define X86_BOTH_256(w, next) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_HIGH_256(w, next) _mm256_srli_epi16(X86_BOTH_256(w, next), 4)
+#define X86_LESS_256(both, high) _mm256_sub_epi32(both, _mm256_slli_epi32(high, 4))
 #define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
 #define X86_STORE_256(to, low, high, next) (_mm256_storeu_si256((__m256i *)(to), low), _mm256_storeu_si256((__m256i *)((to) + PACK / 2), high))
-DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_LOW_256, X86_HIGH_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_BOTH_256, X86_HIGH_256, X86_LESS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
 FOR_VNNI INLINE __m256i vnni_bytes(const uint8_t *w, size_t next) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)w)), _mm_loadu_si128((const __m128i *)(w + next)), 1);
@@ -146,11 +156,11 @@ FOR_VNNI INLINE void vnni_store(int32_t *to, __m512i low, __m512i high, size_t n
   _mm512_storeu_si512(to, _mm512_shuffle_i64x2(low, high, 0x44));
 }
 #define X86_WEIGHTS_512(w, next) _mm512_cvtepi8_epi16(vnni_bytes(w, next))
-#define X86_WIDE_512(w, next) _mm512_cvtepu8_epi16(vnni_bytes(w, next))
-#define X86_LOW_512(w, next) _mm512_and_si512(X86_WIDE_512(w, next), _mm512_set1_epi16(15))
-#define X86_HIGH_512(w, next) _mm512_srli_epi16(X86_WIDE_512(w, next), 4)
+#define X86_BOTH_512(w, next) _mm512_cvtepu8_epi16(vnni_bytes(w, next))
+#define X86_HIGH_512(w, next) _mm512_srli_epi16(X86_BOTH_512(w, next), 4)
+#define X86_LESS_512(both, high) _mm512_sub_epi32(both, _mm512_slli_epi32(high, 4))
 #define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
-DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_LOW_512, X86_HIGH_512, X86_INPUTS_512, _mm512_dpwssd_epi32, vnni_store)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_BOTH_512, X86_HIGH_512, X86_LESS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, vnni_store)
 #endif
 
 INLINE void activate(int kind, float *values, int count) {
