@@ -21,11 +21,8 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
   times = (float)limit / top.number;
   for (n = 0; n < count; n++) {
     float_bits value;
-    int32_t nearest;
-    value.number = values[n] * times + 12582912.0f; /* 1.5 * 2^23: the last binary digits are now the nearest integer */
-    nearest = value.bits - 0x4B400000;
-    nearest = nearest > limit ? limit : nearest;
-    integers[n] = (int16_t)(nearest < -limit ? -limit : nearest);
+    value.number = values[n] * times + 12582912.0f; /* 1.5 * 2^23: the last 16 binary digits are now the nearest integer */
+    integers[n] = (int16_t)value.bits;
   }
   return top.number / (float)limit;
 }

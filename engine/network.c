@@ -70,7 +70,7 @@ static int is_key(const uint16_t *key, const uint16_t *other) {
 static size_t cache_place(const rvl *engine, const uint16_t *key, int *found) {
   uint32_t hash = 1, unit;
   size_t first, way, oldest;
-  for (unit = 0; unit < KEY; unit++) hash = (hash ^ key[unit]) * 0x01000193u ^ hash >> 15;
+  for (unit = 0; unit < KEY && key[unit]; unit++) hash = (hash ^ key[unit]) * 0x01000193u ^ hash >> 15;
   first = oldest = (size_t)((uint64_t)hash * engine->cache_sets >> 32) * WAYS;
   for (way = first; way < first + WAYS; way++) {
     *found = is_key(engine->cache_keys + way * KEY, key);
