@@ -30,34 +30,37 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
 /* Sums of products of weights and integers, for pairs of vectors of outputs and for `words` words: both counts are constants where this is
  * inlined, and their product is at most 4, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of
  * each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low
- * digits of the same bytes are one vector of a pair, the high ones the other, both 8 too large: `finish` takes that away. Where
- * that is faster, whole bytes are multiplied in place of their low digits, and `LESS` takes the high ones away, 16 times, at the end; what is too
- * large for 32 bits on the way is not in the end. `next` is how far the block behind lies, 0 where there is none: a pair of the widest vectors has two blocks. */
-typedef void dot(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int pairs, int words);
+ * digits of the same bytes are one vector of a pair, the high ones the other, both 8 too large: `finish` takes that away. Where that is faster,
+ * whole bytes are multiplied in place of their low digits, and LESS takes the high ones away, 16 times, at the end; what is too large for 32 bits
+ * on the way is not in the end. `next` is how far the block behind lies, 0 where there is none: a pair of the widest vectors has two blocks. */
+typedef void dot(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride, int32_t *sums, int step,
+                 int pairs, int words);
 
-#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, LOW, HIGH, LESS, INPUTS, MADD, STORE)                             \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, LOW, HIGH, LESS, INPUTS, MADD, STORE)                      \
   attribute INLINE void name(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride,    \
                              int32_t *sums, int step, int pairs, int words) {                                                    \
+    const int vectors = 2 * pairs;                                                                                               \
     SUM s[8];                                                                                                                    \
     WEIGHT row[4];                                                                                                               \
     int n, v, word;                                                                                                              \
-    for (n = 0; n < 2 * pairs * words; n++) s[n] = ZERO;                                                                         \
+    (void)next; /* not all need it */                                                                                            \
+    for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                           \
     for (n = 0; n < stride; n += 2, w += PACK * bits / 4) {                                                                      \
-      for (v = 0; v < pairs; v++) {                                                                                              \
-        const uint8_t *two = OUTS < PACK / 2 ? w + 2 * OUTS * v : w + (size_t)(v * OUTS / (PACK / 2)) * block;                    \
-        row[2 * v] = bits == 4 ? LOW(two, next) : WEIGHTS(two, next);                                                            \
-        row[2 * v + 1] = bits == 4 ? HIGH(two, next) : WEIGHTS(two + PACK, next);                                               \
+      for (v = 0; v < vectors; v += 2) {                                                                                         \
+        const uint8_t *two = OUTS < PACK / 2 ? w + OUTS * v : w + (size_t)(v * OUTS / PACK) * block;                             \
+        row[v] = bits == 4 ? LOW(two, next) : WEIGHTS(two, next);                                                                \
+        row[v + 1] = bits == 4 ? HIGH(two, next) : WEIGHTS(two + PACK, next);                                                    \
       }                                                                                                                          \
       for (word = 0; word < words; word++) {                                                                                     \
         const INPUT both = INPUTS(x + word * x_step + n);                                                                        \
-        for (v = 0; v < 2 * pairs; v++) s[word * 2 * pairs + v] = MADD(s[word * 2 * pairs + v], row[v], both);                   \
+        for (v = 0; v < vectors; v++) s[word * vectors + v] = MADD(s[word * vectors + v], row[v], both);                         \
       }                                                                                                                          \
     }                                                                                                                            \
     for (word = 0; word < words; word++)                                                                                         \
-      for (v = 0; v < pairs; v++) {                                                                                              \
-        const SUM *pair = s + 2 * (word * pairs + v);                                                                            \
-        int32_t *to = sums + word * step + v * OUTS * (OUTS < PACK / 2 ? 1 : 2);                                                 \
-        STORE(to, bits == 4 ? LESS(pair[0], pair[1]) : pair[0], pair[1], next);                                                  \
+      for (v = 0; v < vectors; v += 2) {                                                                                         \
+        const SUM *two = s + word * vectors + v;                                                                                 \
+        int32_t *to = sums + word * step + v * OUTS / (OUTS < PACK / 2 ? 2 : 1);                                                 \
+        STORE(to, bits == 4 ? LESS(two[0], two[1]) : two[0], two[1], next);                                                      \
       }                                                                                                                          \
   }
 
@@ -78,7 +81,8 @@ INLINE int32_t two_of(const int16_t *integers) {
 #define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
 #define X86_STORE_128(to, low, high, next) (_mm_storeu_si128((__m128i *)(to), low), _mm_storeu_si128((__m128i *)((to) + PACK / 2), high))
-DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_LOW_128, X86_HIGH_128, X86_LESS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4,
+    _mm_setzero_si128(), X86_WEIGHTS_128, X86_LOW_128, X86_HIGH_128, X86_LESS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
 #define WASM_WEIGHTS(w, next) wasm_i16x8_load8x8(w)
 #define WASM_BOTH(w, next) wasm_u16x8_load8x8(w)
@@ -86,7 +90,8 @@ DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_
 #define WASM_LESS(both, high) wasm_i32x4_sub(both, wasm_i32x4_shl(high, 4))
 #define WASM_STORE(to, low, high, next) (wasm_v128_store(to, low), wasm_v128_store((to) + PACK / 2, high))
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), WASM_WEIGHTS, WASM_BOTH, WASM_HIGH, WASM_LESS, wasm_v128_load32_splat, WASM_MADD, WASM_STORE)
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4,
+    wasm_i32x4_splat(0), WASM_WEIGHTS, WASM_BOTH, WASM_HIGH, WASM_LESS, wasm_v128_load32_splat, WASM_MADD, WASM_STORE)
 #elif defined(RVL_NEON)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -109,7 +114,8 @@ INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
 #define NEON_BOTH(w, next) vreinterpretq_s16_u16(vmovl_u8(vld1_u8(w)))
 #define NEON_HIGH(w, next) vreinterpretq_s16_u16(vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4))
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_BOTH, NEON_HIGH, neon_less, NEON_INPUTS, neon_madd, NEON_STORE)
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4,
+    NO_SUMS, NEON_WEIGHTS, NEON_BOTH, NEON_HIGH, neon_less, NEON_INPUTS, neon_madd, NEON_STORE)
 #else
 typedef struct { int32_t n[4]; } four;
 typedef struct { int16_t n[8]; } eight;
@@ -131,7 +137,8 @@ INLINE four plain_madd(four sum, eight w, const int16_t *x) {
 #define PLAIN_HIGH(w, next) plain_weights(w, 4, 1)
 #define PLAIN_LESS(low, high) (low)
 #define PLAIN_STORE(to, low, high, next) (*(four *)(void *)(to) = (low), *(four *)(void *)((to) + PACK / 2) = (high))
-DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_LOW, PLAIN_HIGH, PLAIN_LESS, PLAIN_AT, plain_madd, PLAIN_STORE)
+DOT(dot_plain, , four, eight, const int16_t *, 4,
+    NO_SUMS, PLAIN_WEIGHTS, PLAIN_LOW, PLAIN_HIGH, PLAIN_LESS, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
@@ -142,7 +149,8 @@ DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_
 #define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
 #define X86_STORE_256(to, low, high, next) (_mm256_storeu_si256((__m256i *)(to), low), _mm256_storeu_si256((__m256i *)((to) + PACK / 2), high))
-DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_BOTH_256, X86_HIGH_256, X86_LESS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8,
+    _mm256_setzero_si256(), X86_WEIGHTS_256, X86_BOTH_256, X86_HIGH_256, X86_LESS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
 FOR_VNNI INLINE __m256i vnni_bytes(const uint8_t *w, size_t next) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)w)), _mm_loadu_si128((const __m128i *)(w + next)), 1);
@@ -157,7 +165,8 @@ FOR_VNNI INLINE void vnni_store(int32_t *to, __m512i low, __m512i high, size_t n
 #define X86_HIGH_512(w, next) _mm512_srli_epi16(X86_BOTH_512(w, next), 4)
 #define X86_LESS_512(both, high) _mm512_sub_epi32(both, _mm512_slli_epi32(high, 4))
 #define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
-DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_BOTH_512, X86_HIGH_512, X86_LESS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, vnni_store)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16,
+    _mm512_setzero_si512(), X86_WEIGHTS_512, X86_BOTH_512, X86_HIGH_512, X86_LESS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, vnni_store)
 #endif
 
 INLINE void activate(int kind, float *values, int count) {
@@ -191,22 +200,26 @@ INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, i
 INLINE void multiply(rvl *engine, const dense_layer *layer, int bits, int words, dot *sum, int outs) {
   const int stride = layer->stride, width = engine->width, all = (layer->outputs + PACK - 1) / PACK * PACK;
   const size_t block = (size_t)stride * PACK * (size_t)bits / 8;
-  const int16_t *x = engine->inputs;
-  int out = 0;
-  while (out < all) {
-    const int several = words < (outs < 8 ? 2 : 3) && out + 4 * outs <= all ? 4 : 2;
+  int out = 0, is_wide; /* is_wide: whether there are enough registers and outputs for two pairs */
+  for (; out < all; out += is_wide ? 4 * outs : 2 * outs) {
     const size_t next = outs < PACK || out + PACK < all ? block : 0;
     const uint8_t *w = layer->weights + (size_t)(out / PACK) * block + out % PACK;
     int32_t *sums = engine->sums + out / PACK * PACK + out % PACK / 2;
-    if (words == 1)
-      several == 4 ? sum(w, bits, block, next, x, width, stride, sums, width, 2, 1) : sum(w, bits, block, next, x, width, stride, sums, width, 1, 1);
+#define SUM_OF(pairs, words) sum(w, bits, block, next, engine->inputs, width, stride, sums, width, pairs, words)
+    is_wide = words < (outs < PACK / 2 ? 2 : 3) && out + 4 * outs <= all;
+    if (words == 1 && is_wide)
+      SUM_OF(2, 1);
+    else if (words == 1)
+      SUM_OF(1, 1);
+    else if (words == 2 && is_wide)
+      SUM_OF(2, 2);
     else if (words == 2)
-      several == 4 ? sum(w, bits, block, next, x, width, stride, sums, width, 2, 2) : sum(w, bits, block, next, x, width, stride, sums, width, 1, 2);
+      SUM_OF(1, 2);
     else if (words == 3)
-      sum(w, bits, block, next, x, width, stride, sums, width, 1, 3);
+      SUM_OF(1, 3);
     else
-      sum(w, bits, block, next, x, width, stride, sums, width, 1, 4);
-    out += several * outs;
+      SUM_OF(1, 4);
+#undef SUM_OF
   }
 }
 
@@ -318,7 +331,8 @@ INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict 
   return sum;
 }
 
-COPIES(void, , read_digits, (const dense_layer *layer, const uint32_t *codes, uint32_t count, int32_t *sums, float *values), (layer, codes, count, sums, values))
+COPIES(void, , read_digits, (const dense_layer *layer, const uint32_t *codes, uint32_t count, int32_t *sums, float *values),
+       (layer, codes, count, sums, values))
 COPIES(void, , round_values, (rvl *engine, int count, int limit, int words, float *scales), (engine, count, limit, words, scales))
 COPIES(int32_t, return, product, (const int8_t *row, const int16_t *vector, uint32_t size), (row, vector, size))
 
@@ -337,13 +351,16 @@ static void dense(rvl *engine, const dense_layer *layer, const float *scales, in
   (engine->processor == VNNI ? dense_vnni : engine->processor == AVX2 ? dense_avx2 : dense_plain)(engine, layer, scales, words, activation);
 }
 
+#ifndef RVL_WIDEST
+#define RVL_WIDEST VNNI /* tests leave the widest ones out */
+#endif
 /* What the processor has, and the system keeps the registers of. */
 static int find_processor(void) {
   uint32_t a, b, c, d, low, high;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 27)) return PLAIN;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & 1u << 5)) return PLAIN;
-  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? VNNI : AVX2;
+  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? RVL_WIDEST : AVX2;
 }
 #else
 #define dense dense_plain

@@ -56,7 +56,7 @@ INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *restrict
     for (n = 0; n < found; n++)
       for (book = 0; book < (books ? books : 1); book++) {
         const int8_t *row = table + columns * (books ? 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book] : hashes[n]);
-        if (row + whole > end)
+        if (whole > (size_t)(end - row))
           for (column = 0; column < columns; column++) sums[column] += row[column];
         else
           rows[waiting++] = row;
