@@ -206,7 +206,7 @@ INLINE void multiply(rvl *engine, const dense_layer *layer, int bits, int words,
     const uint8_t *w = layer->weights + (size_t)(out / PACK) * block + out % PACK;
     int32_t *sums = engine->sums + out / PACK * PACK + out % PACK / 2;
 #define SUM_OF(pairs, words) sum(w, bits, block, next, engine->inputs, width, stride, sums, width, pairs, words)
-    is_wide = words < (outs < PACK / 2 ? 2 : 3) && out + 4 * outs <= all;
+    is_wide = outs < PACK / 2 ? words < 2 : words < 3 && out + 4 * outs <= all;
     if (words == 1 && is_wide)
       SUM_OF(2, 1);
     else if (words == 1)

@@ -74,6 +74,8 @@ enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
  * the same bits. RVL_WINDOWS: how many windows of a text are read; with fewer than the contract says, longer texts are cut. */
 #ifdef RVL_SMALL
 enum { TILE = 2, AT_ONCE = TILE, ROWS = 1, HASHES = 1, EMBEDS = 0 };
+#elif defined(__wasm__)
+enum { TILE = 4, AT_ONCE = 4096, ROWS = 1, HASHES = 32, EMBEDS = 1 }; /* pages load the engine: more rows would make it 2 % larger */
 #else
 enum { TILE = 4, AT_ONCE = 4096, ROWS = 4, HASHES = 32, EMBEDS = 1 };
 #endif
