@@ -2,13 +2,9 @@
 
 #if defined(__GNUC__) && !defined(RVL_SMALL)
 #define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
-
-#if defined(__GNUC__)
 #define PREFETCH(bytes) __builtin_prefetch(bytes)
 #else
+#define INLINE static inline
 #define PREFETCH(bytes) (void)(bytes)
 #endif
 

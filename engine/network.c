@@ -154,7 +154,6 @@ INLINE void mix_body(float *restrict mixed, const float *weights, int count, con
       for (n = 0; n < count; n++) mixed[n] += (float)row[n] * scale * w[n];
   }
 }
-
 COPIES(void, , mix, (float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]), (mixed, w, count, rows, scales))
 
 /* Add rows, from `start` on, to what a layer said of them. */
