@@ -6,7 +6,7 @@ enum { NOTHING, GELU, TANH };
 INLINE float to_integers(const float *values, int count, int stride, int limit, int16_t *integers) {
   float_bits top;
   float times;
-  int n;
+  int n, is_number;
   top.bits = 0;
   /* The bits of positive floats have the order of the floats. */
   for (n = 0; n < count; n++) {
@@ -15,38 +15,41 @@ INLINE float to_integers(const float *values, int count, int stride, int limit, 
     value.bits &= 0x7FFFFFFF;
     top.bits = value.bits > top.bits ? value.bits : top.bits;
   }
-  for (n = 0; n < stride; n++) integers[n] = 0;
-  if (!(top.number > 1e-30f && top.number < 1e30f)) return 0.0f;
+  is_number = top.number > 1e-30f && top.number < 1e30f;
+  for (n = is_number ? count : 0; n < stride; n++) integers[n] = 0;
+  if (!is_number) return 0.0f;
   times = (float)limit / top.number;
   for (n = 0; n < count; n++) {
     float_bits value;
-    int32_t nearest;
-    value.number = values[n] * times + 12582912.0f; /* 1.5 * 2^23: the last binary digits are now the nearest integer */
-    nearest = value.bits - 0x4B400000;
-    nearest = nearest > limit ? limit : nearest;
-    integers[n] = (int16_t)(nearest < -limit ? -limit : nearest);
+    value.number = values[n] * times + 12582912.0f; /* 1.5 * 2^23: the last 16 binary digits are now the nearest integer */
+    integers[n] = (int16_t)value.bits;
   }
   return top.number / (float)limit;
 }
 
-/* Sums of products of weights and integers, for `vectors` vectors of outputs and `words` words: both are constants where this is inlined, and
- * their product is at most 8, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of each output
- * side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low digits hold the
- * first half of the outputs, the high ones the second, both 8 too large: `finish` takes that away. */
-typedef void dot(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride, int32_t *sums, int step, int vectors, int words);
+/* Sums of products of weights and integers, for pairs of vectors of outputs and for `words` words: both counts are constants where this is
+ * inlined, and their product is at most 4, so that the sums stay in registers. Weights stand in blocks of PACK outputs, which hold two inputs of
+ * each output side by side: so a vector of weights is multiplied with the same two inputs, and added up in its place. With 4 bits, the low
+ * digits of the same bytes are one vector of a pair, the high ones the other, both 8 too large: `finish` takes that away. Where that is faster,
+ * whole bytes are multiplied in place of their low digits, and LESS takes the high ones away, 16 times, at the end; what is too large for 32 bits
+ * on the way is not in the end. `next` is how far the block behind lies, 0 where there is none: a pair of the widest vectors has two blocks. */
+typedef void dot(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride, int32_t *sums, int step,
+                 int pairs, int words);
 
-#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, DIGITS, INPUTS, MADD, STORE)                                \
-  attribute INLINE void name(const uint8_t *w, int bits, size_t block, int first, const int16_t *x, int x_step, int stride,      \
-                             int32_t *sums, int step, int vectors, int words) {                                                  \
+#define DOT(name, attribute, SUM, WEIGHT, INPUT, OUTS, ZERO, WEIGHTS, LOW, HIGH, LESS, INPUTS, MADD, STORE)                      \
+  attribute INLINE void name(const uint8_t *w, int bits, size_t block, size_t next, const int16_t *x, int x_step, int stride,    \
+                             int32_t *sums, int step, int pairs, int words) {                                                    \
+    const int vectors = 2 * pairs;                                                                                               \
     SUM s[8];                                                                                                                    \
     WEIGHT row[4];                                                                                                               \
     int n, v, word;                                                                                                              \
+    (void)next; /* not all need it */                                                                                            \
     for (n = 0; n < vectors * words; n++) s[n] = ZERO;                                                                           \
-    for (n = 0; n < stride; n += 2) {                                                                                            \
-      for (v = 0; v < vectors; v++) {                                                                                            \
-        const int out = first + v * OUTS;                                                                                        \
-        const uint8_t *two = w + (size_t)(out / PACK) * block + n * (PACK * bits / 8);                                           \
-        row[v] = bits == 4 ? DIGITS(two + out % (PACK / 2) * 2, out % PACK >= PACK / 2) : WEIGHTS(two + out % PACK * 2);         \
+    for (n = 0; n < stride; n += 2, w += PACK * bits / 4) {                                                                      \
+      for (v = 0; v < vectors; v += 2) {                                                                                         \
+        const uint8_t *two = OUTS < PACK / 2 ? w + OUTS * v : w + (size_t)(v * OUTS / PACK) * block;                             \
+        row[v] = bits == 4 ? LOW(two, next) : WEIGHTS(two, next);                                                                \
+        row[v + 1] = bits == 4 ? HIGH(two, next) : WEIGHTS(two + PACK, next);                                                    \
       }                                                                                                                          \
       for (word = 0; word < words; word++) {                                                                                     \
         const INPUT both = INPUTS(x + word * x_step + n);                                                                        \
@@ -54,7 +57,11 @@ typedef void dot(const uint8_t *w, int bits, size_t block, int first, const int1
       }                                                                                                                          \
     }                                                                                                                            \
     for (word = 0; word < words; word++)                                                                                         \
-      for (v = 0; v < vectors; v++) STORE(sums + word * step + v * OUTS, s[word * vectors + v]);                                 \
+      for (v = 0; v < vectors; v += 2) {                                                                                         \
+        const SUM *two = s + word * vectors + v;                                                                                 \
+        int32_t *to = sums + word * step + v * OUTS / (OUTS < PACK / 2 ? 2 : 1);                                                 \
+        STORE(to, bits == 4 ? LESS(two[0], two[1]) : two[0], two[1], next);                                                      \
+      }                                                                                                                          \
   }
 
 #if defined(__GNUC__)
@@ -66,17 +73,25 @@ INLINE int32_t two_of(const int16_t *integers) {
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define X86_WEIGHTS_128(w) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
+#define X86_WEIGHTS_128(w, next) _mm_srai_epi16(_mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(w))), 8)
 #define X86_WIDE_128(w) _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(w)), _mm_setzero_si128())
-#define X86_DIGITS_128(w, high) ((high) ? _mm_srli_epi16(X86_WIDE_128(w), 4) : _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15)))
+#define X86_LOW_128(w, next) _mm_and_si128(X86_WIDE_128(w), _mm_set1_epi16(15))
+#define X86_HIGH_128(w, next) _mm_srli_epi16(X86_WIDE_128(w), 4)
+#define X86_LESS_128(low, high) (low)
 #define X86_INPUTS_128(x) _mm_set1_epi32(two_of(x))
 #define X86_MADD_128(sum, w, x) _mm_add_epi32(sum, _mm_madd_epi16(w, x))
-#define X86_STORE_128(to, sum) _mm_storeu_si128((__m128i *)(to), sum)
-DOT(dot_plain, , __m128i, __m128i, __m128i, 4, _mm_setzero_si128(), X86_WEIGHTS_128, X86_DIGITS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
+#define X86_STORE_128(to, low, high, next) (_mm_storeu_si128((__m128i *)(to), low), _mm_storeu_si128((__m128i *)((to) + PACK / 2), high))
+DOT(dot_plain, , __m128i, __m128i, __m128i, 4,
+    _mm_setzero_si128(), X86_WEIGHTS_128, X86_LOW_128, X86_HIGH_128, X86_LESS_128, X86_INPUTS_128, X86_MADD_128, X86_STORE_128)
 #elif defined(__wasm_simd128__)
-#define WASM_DIGITS(w, high) ((high) ? wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4) : wasm_v128_and(wasm_u16x8_load8x8(w), wasm_i16x8_splat(15)))
+#define WASM_WEIGHTS(w, next) wasm_i16x8_load8x8(w)
+#define WASM_BOTH(w, next) wasm_u16x8_load8x8(w)
+#define WASM_HIGH(w, next) wasm_u16x8_shr(wasm_u16x8_load8x8(w), 4)
+#define WASM_LESS(both, high) wasm_i32x4_sub(both, wasm_i32x4_shl(high, 4))
+#define WASM_STORE(to, low, high, next) (wasm_v128_store(to, low), wasm_v128_store((to) + PACK / 2, high))
 #define WASM_MADD(sum, w, x) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, x))
-DOT(dot_plain, , v128_t, v128_t, v128_t, 4, wasm_i32x4_splat(0), wasm_i16x8_load8x8, WASM_DIGITS, wasm_v128_load32_splat, WASM_MADD, wasm_v128_store)
+DOT(dot_plain, , v128_t, v128_t, v128_t, 4,
+    wasm_i32x4_splat(0), WASM_WEIGHTS, WASM_BOTH, WASM_HIGH, WASM_LESS, wasm_v128_load32_splat, WASM_MADD, WASM_STORE)
 #elif defined(RVL_NEON)
 /* The sums of even and odd inputs stay apart until the end. */
 static const int32x4x2_t NO_SUMS = {{{0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -85,15 +100,22 @@ INLINE int32x4x2_t neon_madd(int32x4x2_t sum, int16x8_t w, int16x8_t x) {
   sum.val[1] = vmlal_s16(sum.val[1], vget_high_s16(w), vget_high_s16(x));
   return sum;
 }
+INLINE int32x4x2_t neon_less(int32x4x2_t both, int32x4x2_t high) {
+  both.val[0] = vmlsq_n_s32(both.val[0], high.val[0], 16);
+  both.val[1] = vmlsq_n_s32(both.val[1], high.val[1], 16);
+  return both;
+}
 INLINE void neon_store(int32_t *to, int32x4x2_t sum) {
   vst1_s32(to, vpadd_s32(vget_low_s32(sum.val[0]), vget_high_s32(sum.val[0])));
   vst1_s32(to + 2, vpadd_s32(vget_low_s32(sum.val[1]), vget_high_s32(sum.val[1])));
 }
-#define NEON_WEIGHTS(w) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
-#define NEON_DIGITS(w, high) \
-  vreinterpretq_s16_u16((high) ? vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4) : vandq_u16(vmovl_u8(vld1_u8(w)), vdupq_n_u16(15)))
+#define NEON_STORE(to, low, high, next) (neon_store(to, low), neon_store((to) + PACK / 2, high))
+#define NEON_WEIGHTS(w, next) vmovl_s8(vreinterpret_s8_u8(vld1_u8(w)))
+#define NEON_BOTH(w, next) vreinterpretq_s16_u16(vmovl_u8(vld1_u8(w)))
+#define NEON_HIGH(w, next) vreinterpretq_s16_u16(vshrq_n_u16(vmovl_u8(vld1_u8(w)), 4))
 #define NEON_INPUTS(x) vreinterpretq_s16_s32(vdupq_n_s32(two_of(x)))
-DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4, NO_SUMS, NEON_WEIGHTS, NEON_DIGITS, NEON_INPUTS, neon_madd, neon_store)
+DOT(dot_plain, , int32x4x2_t, int16x8_t, int16x8_t, 4,
+    NO_SUMS, NEON_WEIGHTS, NEON_BOTH, NEON_HIGH, neon_less, NEON_INPUTS, neon_madd, NEON_STORE)
 #else
 typedef struct { int32_t n[4]; } four;
 typedef struct { int16_t n[8]; } eight;
@@ -110,30 +132,41 @@ INLINE four plain_madd(four sum, eight w, const int16_t *x) {
   return sum;
 }
 #define PLAIN_AT(place) (place)
-#define PLAIN_WEIGHTS(w) plain_weights(w, 8, 0)
-#define PLAIN_DIGITS(w, high) plain_weights(w, 4, high)
-#define PLAIN_STORE(to, sum) (*(four *)(void *)(to) = (sum))
-DOT(dot_plain, , four, eight, const int16_t *, 4, NO_SUMS, PLAIN_WEIGHTS, PLAIN_DIGITS, PLAIN_AT, plain_madd, PLAIN_STORE)
+#define PLAIN_WEIGHTS(w, next) plain_weights(w, 8, 0)
+#define PLAIN_LOW(w, next) plain_weights(w, 4, 0)
+#define PLAIN_HIGH(w, next) plain_weights(w, 4, 1)
+#define PLAIN_LESS(low, high) (low)
+#define PLAIN_STORE(to, low, high, next) (*(four *)(void *)(to) = (low), *(four *)(void *)((to) + PACK / 2) = (high))
+DOT(dot_plain, , four, eight, const int16_t *, 4,
+    NO_SUMS, PLAIN_WEIGHTS, PLAIN_LOW, PLAIN_HIGH, PLAIN_LESS, PLAIN_AT, plain_madd, PLAIN_STORE)
 #endif
 
 #ifdef RVL_WIDE
-#define FOR_AVX2 __attribute__((target("avx2")))
-#define X86_WEIGHTS_256(w) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
-#define X86_WIDE_256(w) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
-#define X86_LOW_256(w) _mm256_and_si256(X86_WIDE_256(w), _mm256_set1_epi16(15))
-#define X86_HIGH_256(w) _mm256_srli_epi16(X86_WIDE_256(w), 4)
-#define X86_DIGITS_256(w, high) ((high) ? X86_HIGH_256(w) : X86_LOW_256(w))
+#define X86_WEIGHTS_256(w, next) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_BOTH_256(w, next) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(w)))
+#define X86_HIGH_256(w, next) _mm256_srli_epi16(X86_BOTH_256(w, next), 4)
+#define X86_LESS_256(both, high) _mm256_sub_epi32(both, _mm256_slli_epi32(high, 4))
 #define X86_INPUTS_256(x) _mm256_set1_epi32(two_of(x))
 #define X86_MADD_256(sum, w, x) _mm256_add_epi32(sum, _mm256_madd_epi16(w, x))
-#define X86_STORE_256(to, sum) _mm256_storeu_si256((__m256i *)(to), sum)
-DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8, _mm256_setzero_si256(), X86_WEIGHTS_256, X86_DIGITS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
+#define X86_STORE_256(to, low, high, next) (_mm256_storeu_si256((__m256i *)(to), low), _mm256_storeu_si256((__m256i *)((to) + PACK / 2), high))
+DOT(dot_avx2, FOR_AVX2, __m256i, __m256i, __m256i, 8,
+    _mm256_setzero_si256(), X86_WEIGHTS_256, X86_BOTH_256, X86_HIGH_256, X86_LESS_256, X86_INPUTS_256, X86_MADD_256, X86_STORE_256)
 
-#define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
-#define X86_WEIGHTS_512(w) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(w)))
-#define X86_DIGITS_512(w, high) _mm512_inserti64x4(_mm512_castsi256_si512(X86_LOW_256(w)), X86_HIGH_256(w), 1)
+FOR_VNNI INLINE __m256i vnni_bytes(const uint8_t *w, size_t next) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)w)), _mm_loadu_si128((const __m128i *)(w + next)), 1);
+}
+/* Each vector of a pair has a half of both blocks. Where there is one block, it is both. */
+FOR_VNNI INLINE void vnni_store(int32_t *to, __m512i low, __m512i high, size_t next) {
+  _mm512_storeu_si512(to + (next ? PACK : 0), _mm512_shuffle_i64x2(low, high, 0xEE));
+  _mm512_storeu_si512(to, _mm512_shuffle_i64x2(low, high, 0x44));
+}
+#define X86_WEIGHTS_512(w, next) _mm512_cvtepi8_epi16(vnni_bytes(w, next))
+#define X86_BOTH_512(w, next) _mm512_cvtepu8_epi16(vnni_bytes(w, next))
+#define X86_HIGH_512(w, next) _mm512_srli_epi16(X86_BOTH_512(w, next), 4)
+#define X86_LESS_512(both, high) _mm512_sub_epi32(both, _mm512_slli_epi32(high, 4))
 #define X86_INPUTS_512(x) _mm512_set1_epi32(two_of(x))
-#define X86_STORE_512(to, sum) _mm512_storeu_si512(to, sum)
-DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16, _mm512_setzero_si512(), X86_WEIGHTS_512, X86_DIGITS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, X86_STORE_512)
+DOT(dot_vnni, FOR_VNNI, __m512i, __m512i, __m512i, 16,
+    _mm512_setzero_si512(), X86_WEIGHTS_512, X86_BOTH_512, X86_HIGH_512, X86_LESS_512, X86_INPUTS_512, _mm512_dpwssd_epi32, vnni_store)
 #endif
 
 INLINE void activate(int kind, float *values, int count) {
@@ -152,8 +185,11 @@ INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, i
   for (word = 0; word < words; word++) {
     const int32_t *restrict sums = engine->sums + word * width;
     float *restrict values = engine->values + word * width;
+    const int16_t *restrict inputs = engine->inputs + word * width;
+    const int stride = layer->bits == 4 ? layer->stride : 0;
     int32_t over = 0;
-    for (n = 0; layer->bits == 4 && n < layer->stride; n++) over += 8 * engine->inputs[word * width + n];
+    for (n = 0; n < stride; n++) over += inputs[n];
+    over *= 8;
     for (out = 0; out < outputs; out++) values[out] = (float)(sums[out] - over) * (scale[out] * scales[word]) + bias[out];
     activate(activation, values, outputs);
   }
@@ -164,23 +200,27 @@ INLINE void finish(rvl *engine, const dense_layer *layer, const float *scales, i
 INLINE void multiply(rvl *engine, const dense_layer *layer, int bits, int words, dot *sum, int outs) {
   const int stride = layer->stride, width = engine->width, all = (layer->outputs + PACK - 1) / PACK * PACK;
   const size_t block = (size_t)stride * PACK * (size_t)bits / 8;
-  const int several = words > 2 ? 2 : 4, at_once = several * outs;
-  int out, word;
-  for (out = 0; out + at_once <= all; out += at_once) {
-    const uint8_t *w = layer->weights + (size_t)(out / PACK) * block;
-    const int first = at_once % PACK ? out % PACK : 0;
-    int32_t *sums = engine->sums + out;
-    if (words == 1)
-      sum(w, bits, block, first, engine->inputs, 0, stride, sums, 0, 4, 1);
+  int out = 0, is_wide; /* is_wide: whether there are enough registers and outputs for two pairs */
+  for (; out < all; out += is_wide ? 4 * outs : 2 * outs) {
+    const size_t next = outs < PACK || out + PACK < all ? block : 0;
+    const uint8_t *w = layer->weights + (size_t)(out / PACK) * block + out % PACK;
+    int32_t *sums = engine->sums + out / PACK * PACK + out % PACK / 2;
+#define SUM_OF(pairs, words) sum(w, bits, block, next, engine->inputs, width, stride, sums, width, pairs, words)
+    is_wide = outs < PACK / 2 ? words < 2 : words < 3 && out + 4 * outs <= all;
+    if (words == 1 && is_wide)
+      SUM_OF(2, 1);
+    else if (words == 1)
+      SUM_OF(1, 1);
+    else if (words == 2 && is_wide)
+      SUM_OF(2, 2);
     else if (words == 2)
-      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 4, 2);
+      SUM_OF(1, 2);
+    else if (words == 3)
+      SUM_OF(1, 3);
     else
-      sum(w, bits, block, first, engine->inputs, width, stride, sums, width, 2, 4);
+      SUM_OF(1, 4);
+#undef SUM_OF
   }
-  for (; out < all; out += outs)
-    for (word = 0; word < words; word++)
-      sum(layer->weights + (size_t)(out / PACK) * block, bits, block, out % PACK, engine->inputs + word * width, 0, stride,
-          engine->sums + word * width + out, 0, 1, 1);
 }
 
 INLINE void dense_body(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation, dot *sum, int outs) {
@@ -224,31 +264,56 @@ static void dense_plain(rvl *engine, const dense_layer *layer, const float *scal
       if (layer->bits == 4)
         dot_packed(w, x, layer->stride, sums);
       else
-        for (n = 0; n < PACK; n += 4) dot_plain(w, 8, block, n, x, 0, layer->stride, sums + n, 0, 1, 1);
+        for (n = 0; n < PACK / 2; n += 4) dot_plain(w + 2 * n, 8, block, block, x, 0, layer->stride, sums + n, 0, 1, 1);
     }
   finish(engine, layer, scales, words, activation);
 }
 #endif
 
-/* Add the rows of a layer that belong to the binary digits of the code point at a place of a word. */
-INLINE void add_digits_body(const dense_layer *layer, uint32_t code, int place, int32_t *restrict sums) {
-  int digit, n;
-  for (digit = 0; digit < BITS; digit++) {
-    const size_t row = (size_t)(place * BITS + digit) * (size_t)layer->stride;
-    if (!(code >> (BITS - 1 - digit) & 1)) continue;
-    if (layer->bits == 8) {
-      const int8_t *restrict w = (const int8_t *)layer->weights + row;
-      for (n = 0; n < layer->stride; n++) sums[n] += w[n];
-    } else {
-      const uint8_t *restrict w = layer->weights + row / 2;
-      const int half = LANES / 2;
-      int32_t *restrict some = sums;
-      for (; some < sums + layer->stride; some += LANES, w += half) {
-        for (n = 0; n < half; n++) some[n] += (int32_t)(w[n] & 15) - 8;
-        for (n = 0; n < half; n++) some[n + half] += (int32_t)(w[n] >> 4) - 8;
+/* Add rows of a layer's weights, `count` at once. */
+INLINE void add_weights(const dense_layer *layer, const uint8_t *const *rows, int count, int32_t *restrict sums) {
+  const int half = LANES / 2;
+  int start, row, n;
+  for (start = 0; start < layer->stride; start += LANES, sums += LANES)
+    if (layer->bits == 8)
+      for (n = 0; n < LANES; n++) {
+        int16_t sum = 0;
+        for (row = 0; row < count; row++) sum = (int16_t)(sum + (int8_t)rows[row][start + n]);
+        sums[n] += sum;
+      }
+    else {
+      for (n = 0; n < half; n++) {
+        uint8_t sum = 0;
+        for (row = 0; row < count; row++) sum = (uint8_t)(sum + (rows[row][start / 2 + n] & 15));
+        sums[n] += sum - 8 * count;
+      }
+      for (n = 0; n < half; n++) {
+        uint8_t sum = 0;
+        for (row = 0; row < count; row++) sum = (uint8_t)(sum + (rows[row][start / 2 + n] >> 4));
+        sums[n + half] += sum - 8 * count;
       }
     }
-  }
+}
+
+/* What the first layer says of a word: the sum of the rows that belong to the binary digits of its code points. */
+INLINE void read_digits_body(const dense_layer *layer, const uint32_t *codes, uint32_t count, int32_t *restrict sums, float *restrict values) {
+  const size_t size = (size_t)layer->stride * (size_t)layer->bits / 8;
+  const float *restrict scale = layer->scales, *restrict bias = layer->bias;
+  const uint8_t *rows[ROWS];
+  uint32_t place, digit, digits;
+  int waiting = 0, n;
+  for (n = 0; n < layer->stride; n++) sums[n] = 0;
+  for (place = 0; place < count; place++)
+    for (digits = codes[place], digit = BITS; digit-- && digits; digits >>= 1) {
+      if (!(digits & 1)) continue;
+      rows[waiting++] = layer->weights + (place * BITS + digit) * size;
+      if (waiting < ROWS) continue;
+      add_weights(layer, rows, ROWS, sums);
+      waiting = 0;
+    }
+  while (waiting) add_weights(layer, rows + --waiting, 1, sums);
+  for (n = 0; n < layer->outputs; n++) values[n] = (float)sums[n] * scale[n] + bias[n];
+  activate(GELU, values, layer->outputs);
 }
 
 /* Round the values of up to TILE words to inputs of the next layer, or to what is kept. */
@@ -257,33 +322,6 @@ INLINE void round_values_body(rvl *engine, int count, int limit, int words, floa
   int word;
   for (word = 0; word < words; word++)
     scales[word] = to_integers(engine->values + word * width, count, stride, limit, engine->inputs + word * width);
-  /* Three words are multiplied as if they were TILE. */
-  for (; word > 2 && word < TILE; word++) to_integers(engine->values, 0, stride, limit, engine->inputs + word * width);
-}
-
-/* A word and its neighbours, weighted (a depthwise convolution of three). Null: beyond the ends. */
-INLINE void mix_body(float *restrict mixed, const float *weights, int count, const int16_t *const rows[3], const float scales[3]) {
-  int n, side;
-  for (n = 0; n < count; n++) mixed[n] = 0.0f;
-  for (side = 0; side < 3; side++) {
-    const int16_t *row = rows[side];
-    const float *w = weights + side * count, scale = scales[side];
-    if (row)
-      for (n = 0; n < count; n++) mixed[n] += (float)row[n] * scale * w[n];
-  }
-}
-
-/* Add the row of an n-gram: whole vectors, if the table goes on behind the row; what they read too much is not looked at. */
-INLINE void add_row(const rvl *engine, uint32_t row, int32_t *restrict sums) {
-  const size_t size = (size_t)engine->columns + 1, start = row * size, whole = (size + ROW - 1) / ROW * ROW;
-  const int8_t *restrict from = engine->ngram_table + start;
-  size_t n;
-  int lane;
-  if (start + whole > engine->ngram_table_size)
-    for (n = 0; n < size; n++) sums[n] += from[n];
-  else
-    for (n = 0; n < whole; n += ROW)
-      for (lane = 0; lane < ROW; lane++) sums[n + (size_t)lane] += from[n + (size_t)lane];
 }
 
 INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict vector, uint32_t size) {
@@ -293,89 +331,38 @@ INLINE int32_t product_body(const int8_t *restrict row, const int16_t *restrict 
   return sum;
 }
 
-/* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
- * one are written to `edge`. */
-INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
-  uint32_t n;
-  *size = count + 2 - start < longest ? count + 2 - start : longest;
-  if (start && start + *size <= count + 1) return text + start - 1;
-  for (n = 0; n < *size; n++) edge[n] = start + n && start + n <= count ? text[start + n - 1] : 0;
-  return edge;
-}
+COPIES(void, , read_digits, (const dense_layer *layer, const uint32_t *codes, uint32_t count, int32_t *sums, float *values),
+       (layer, codes, count, sums, values))
+COPIES(void, , round_values, (rvl *engine, int count, int limit, int words, float *scales), (engine, count, limit, words, scales))
+COPIES(int32_t, return, product, (const int8_t *row, const int16_t *vector, uint32_t size), (row, vector, size))
 
-/* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark, and lack one; returns how many there are. */
-INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
-  uint32_t hash = 1, size, found = 0;
-  for (size = 1; size <= count; size++) {
-    const uint32_t code = chars[size - 1];
-    if (code == RVL_UNKNOWN_LETTER) break;
-    hash = (hash * FACTOR + code) % PRIME;
-    /* Not marks alone. */
-    if (size >= shortest && (chars[0] || (size > 1 && code) || size > 2)) hashes[found++] = hash;
-    if (size > 1 && !code) break; /* a mark would be inside the next one */
-  }
-  return found;
-}
-
-/* Add the rows of all n-grams of the folded characters. */
-INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *sums) {
-  const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
-  const uint64_t inverse = (uint64_t)(0xFFFFFFFF / buckets) + 1; /* exact for what is below 2^16 */
-  uint32_t start, n, book, found, size, edge[LONGEST_NGRAM], hashes[LONGEST_NGRAM];
-  for (start = 0; start < count + 2; start++) {
-    const uint32_t *chars = window_from(engine->text.chars, count, start, longest, &size, edge);
-    found = hashes_from(chars, size, shortest, hashes);
-    for (n = 0; n < found; n++) {
-      if (!books) add_row(engine, hashes[n] - (uint32_t)(hashes[n] * inverse >> 32) * buckets, sums);
-      for (book = 0; book < books; book++) add_row(engine, 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book], sums);
-    }
-  }
-}
-
-/* The same, compiled for the least of all processors, and for wider ones. */
+/* Dense layers, for each width of vectors. */
 #define DENSE(suffix, attribute, outs)                                                                                              \
   attribute static void dense_##suffix(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {     \
     dense_body(engine, layer, scales, words, activation, dot_##suffix, outs);                                                       \
   }
-#define KERNELS(suffix, attribute)                                                                                                  \
-  attribute static void add_digits_##suffix(const dense_layer *layer, uint32_t code, int place, int32_t *sums) {                    \
-    add_digits_body(layer, code, place, sums);                                                                                      \
-  }                                                                                                                                 \
-  attribute static void round_values_##suffix(rvl *engine, int count, int limit, int words, float *scales) {                        \
-    round_values_body(engine, count, limit, words, scales);                                                                         \
-  }                                                                                                                                 \
-  attribute static void mix_##suffix(float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]) { \
-    mix_body(mixed, w, count, rows, scales);                                                                                        \
-  }                                                                                                                                 \
-  attribute FAST_APART int32_t product_##suffix(const int8_t *row, const int16_t *vector, uint32_t size) {                          \
-    return product_body(row, vector, size);                                                                                         \
-  }                                                                                                                                 \
-  attribute static void add_ngrams_##suffix(const rvl *engine, uint32_t count, int32_t *sums) { add_ngrams_body(engine, count, sums); }
-
 #ifndef RVL_SMALL
 DENSE(plain, , 4)
 #endif
-KERNELS(plain, )
 #ifdef RVL_WIDE
-enum { PLAIN, AVX2, VNNI };
 DENSE(avx2, FOR_AVX2, 8)
 DENSE(vnni, FOR_VNNI, 16)
-KERNELS(avx2, FOR_AVX2)
-#define CALL(name, engine, ...) ((engine)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
 static void dense(rvl *engine, const dense_layer *layer, const float *scales, int words, int activation) {
   (engine->processor == VNNI ? dense_vnni : engine->processor == AVX2 ? dense_avx2 : dense_plain)(engine, layer, scales, words, activation);
 }
 
+#ifndef RVL_WIDEST
+#define RVL_WIDEST VNNI /* tests leave the widest ones out */
+#endif
 /* What the processor has, and the system keeps the registers of. */
 static int find_processor(void) {
   uint32_t a, b, c, d, low, high;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 27)) return PLAIN;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & 1u << 5)) return PLAIN;
-  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? VNNI : AVX2;
+  return (low & 0xE6) == 0xE6 && (b & 1u << 16) && (b & 1u << 30) && (b & 1u << 31) && (c & 1u << 11) ? RVL_WIDEST : AVX2;
 }
 #else
-#define CALL(name, engine, ...) name##_plain(__VA_ARGS__)
 #define dense dense_plain
 static int find_processor(void) { return 0; }
 #endif

@@ -2,6 +2,74 @@
 
 /* --- N-grams --- */
 
+/* Add rows of n-grams, `count` at once: whole vectors, as the table goes on behind them; what they read too much is not looked at. */
+INLINE void add_rows(const int8_t *const *rows, int count, size_t size, int32_t *restrict sums) {
+  size_t n;
+  int lane, row;
+  for (n = 0; n < size; n += ROW)
+    for (lane = 0; lane < ROW; lane++) {
+      int16_t sum = 0;
+      for (row = 0; row < count; row++) sum = (int16_t)(sum + rows[row][n + (size_t)lane]);
+      sums[n + (size_t)lane] += sum;
+    }
+}
+
+/* Up to `longest` characters from a place on, and their number. A mark, 0, stands before the text, at place 0, and behind it: windows with
+ * one are written to `edge`. */
+INLINE const uint32_t *window_from(const uint32_t *text, uint32_t count, uint32_t start, uint32_t longest, uint32_t *size, uint32_t *edge) {
+  uint32_t n;
+  *size = count + 2 - start < longest ? count + 2 - start : longest;
+  if (start && start + *size <= count + 1) return text + start - 1;
+  for (n = 0; n < *size; n++) edge[n] = start + n && start + n <= count ? text[start + n - 1] : 0;
+  return edge;
+}
+
+/* The hashes of the n-grams that begin with the first of `count` characters, 0 being a mark, and lack one; returns how many there are. */
+INLINE uint32_t hashes_from(const uint32_t *chars, uint32_t count, uint32_t shortest, uint32_t *hashes) {
+  uint32_t hash = 1, size, found = 0;
+  for (size = 1; size <= count; size++) {
+    const uint32_t code = chars[size - 1];
+    if (code == RVL_UNKNOWN_LETTER) break;
+    hash = (hash * FACTOR + code) % PRIME;
+    /* Not marks alone. */
+    if (size >= shortest && (chars[0] || (size > 1 && code) || size > 2)) hashes[found++] = hash;
+    if (size > 1 && !code) break; /* a mark would be inside the next one */
+  }
+  return found;
+}
+
+/* Add the rows of all n-grams of the folded characters. The memory is told of some of them before the first is added. */
+INLINE void add_ngrams_body(const rvl *engine, uint32_t count, int32_t *restrict sums) {
+  const uint32_t *set = engine->settings, shortest = set[SHORTEST], longest = set[LONGEST], books = set[CODEBOOKS], buckets = set[BUCKETS];
+  const uint64_t inverse = (uint64_t)(0xFFFFFFFF / buckets) + 1; /* exact for what is below 2^16 */
+  const size_t columns = (size_t)engine->columns + 1, whole = (columns + ROW - 1) / ROW * ROW;
+  const int8_t *const table = engine->ngram_table, *const end = table + engine->ngram_table_size, *rows[ROWS];
+  uint32_t start, n, book, size, column, edge[LONGEST_NGRAM], hashes[HASHES + LONGEST_NGRAM], found = 0, waiting = 0;
+  for (start = 0; start < count + 2; start++) {
+    const uint32_t *chars = window_from(engine->text.chars, count, start, longest, &size, edge), from = found;
+    found += hashes_from(chars, size, shortest, hashes + found);
+    for (n = from; n < found; n++) {
+      if (!books) hashes[n] -= (uint32_t)(hashes[n] * inverse >> 32) * buckets;
+      PREFETCH(books ? engine->ngram_codes + (size_t)hashes[n] * books : (const uint8_t *)table + hashes[n] * columns);
+    }
+    if (found < HASHES && start <= count) continue;
+    for (n = 0; n < found; n++)
+      for (book = 0; book < (books ? books : 1); book++) {
+        const int8_t *row = table + columns * (books ? 256 * book + engine->ngram_codes[(size_t)hashes[n] * books + book] : hashes[n]);
+        if (whole > (size_t)(end - row))
+          for (column = 0; column < columns; column++) sums[column] += row[column];
+        else
+          rows[waiting++] = row;
+        if (waiting < ROWS) continue;
+        add_rows(rows, ROWS, whole, sums);
+        waiting = 0;
+      }
+    found = 0;
+  }
+  while (waiting) add_rows(rows + --waiting, 1, whole, sums);
+}
+COPIES(void, , add_ngrams, (const rvl *engine, uint32_t count, int32_t *sums), (engine, count, sums))
+
 /* Add the logits of the n-grams to `answers`. The characters are folded in place. */
 static void ngram_logits(rvl *engine, uint32_t count) {
   const int columns = engine->columns;

@@ -2,8 +2,10 @@
 
 #if defined(__GNUC__) && !defined(RVL_SMALL)
 #define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(bytes) __builtin_prefetch(bytes)
 #else
 #define INLINE static inline
+#define PREFETCH(bytes) (void)(bytes)
 #endif
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -17,6 +19,20 @@
 #elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
 #define RVL_NEON 1
 #include <arm_neon.h>
+#endif
+
+/* A function of numbers, `name_body`, compiled for the least of all processors, and for a wider one. */
+#define COPY(suffix, attribute, type, gives, name, parameters, arguments) \
+  attribute static type name##_##suffix parameters { gives name##_body arguments; }
+#ifdef RVL_WIDE
+enum { PLAIN, AVX2, VNNI };
+#define FOR_AVX2 __attribute__((target("avx2")))
+#define FOR_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define COPIES(type, gives, ...) COPY(plain, , type, gives, __VA_ARGS__) COPY(avx2, FOR_AVX2, type, gives, __VA_ARGS__)
+#define CALL(name, engine, ...) ((engine)->processor ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
+#else
+#define COPIES(type, gives, ...) COPY(plain, , type, gives, __VA_ARGS__)
+#define CALL(name, engine, ...) name##_plain(__VA_ARGS__)
 #endif
 
 #ifdef RVL_FREESTANDING
@@ -48,13 +64,16 @@ enum {
 
 enum { LINEAR, POOL, CNN, NGRAMS, HEADS };
 
-/* TILE: words that are multiplied with the same weights at once. AT_ONCE: those of a text whose rows are kept, unless a block reads their
+/* TILE: words that are multiplied with the same weights at once. ROWS: rows that are added up at once. HASHES: n-grams
+ * whose rows are fetched at once. AT_ONCE: those of a text whose rows are kept, unless a block reads their
  * neighbours. Microcontrollers are short of memory: with RVL_SMALL, few are, there are no embeddings, and nothing can be taught. Its answers are
  * the same bits. RVL_WINDOWS: how many windows of a text are read; with fewer than the contract says, longer texts are cut. */
 #ifdef RVL_SMALL
-enum { TILE = 2, AT_ONCE = TILE, EMBEDS = 0 };
+enum { TILE = 2, AT_ONCE = TILE, ROWS = 1, HASHES = 1, EMBEDS = 0 };
+#elif defined(__wasm__)
+enum { TILE = 4, AT_ONCE = 4096, ROWS = 1, HASHES = 32, EMBEDS = 1 }; /* pages load the engine: more rows would make it 2 % larger */
 #else
-enum { TILE = 4, AT_ONCE = 4096, EMBEDS = 1 };
+enum { TILE = 4, AT_ONCE = 4096, ROWS = 4, HASHES = 32, EMBEDS = 1 };
 #endif
 #ifndef RVL_WINDOWS
 #define RVL_WINDOWS 32

@@ -21,8 +21,7 @@ static void write_digits(const rvl *engine, const piece *word, float *digits) {
 
 /* The embedding of up to TILE words, in rows of `values`: the digits themselves, or three layers, of which the first adds up rows. */
 static void embed_words(rvl *engine, const piece *const *words, int count) {
-  const dense_layer *first = &engine->embedding[0];
-  int word, n;
+  int word;
   for (word = 0; word < count; word++) {
     const uint32_t *codes = engine->text.chars + words[word]->start;
     float *values = engine->values + word * engine->width;
@@ -30,10 +29,7 @@ static void embed_words(rvl *engine, const piece *const *words, int count) {
       write_digits(engine, words[word], values);
       continue;
     }
-    clear_sums(engine->sums, first->stride);
-    for (n = 0; n < (int)words[word]->length; n++) CALL(add_digits, engine, first, codes[n], n, engine->sums);
-    for (n = 0; n < first->outputs; n++) values[n] = (float)engine->sums[n] * first->scales[n] + first->bias[n];
-    activate(GELU, values, first->outputs);
+    CALL(read_digits, engine, &engine->embedding[0], codes, words[word]->length, engine->sums, values);
   }
   if (!engine->settings[HAS_EMBEDDING]) return;
   apply(engine, &engine->embedding[1], count, GELU);
@@ -74,7 +70,7 @@ static int is_key(const uint16_t *key, const uint16_t *other) {
 static size_t cache_place(const rvl *engine, const uint16_t *key, int *found) {
   uint32_t hash = 1, unit;
   size_t first, way, oldest;
-  for (unit = 0; unit < KEY; unit++) hash = (hash ^ key[unit]) * 0x01000193u ^ hash >> 15;
+  for (unit = 0; unit < KEY && key[unit]; unit++) hash = (hash ^ key[unit]) * 0x01000193u ^ hash >> 15;
   first = oldest = (size_t)((uint64_t)hash * engine->cache_sets >> 32) * WAYS;
   for (way = first; way < first + WAYS; way++) {
     *found = is_key(engine->cache_keys + way * KEY, key);
@@ -147,13 +143,38 @@ static void store_rows(rvl *engine, uint32_t start, int count, int size) {
   }
 }
 
+/* A word and its neighbours, weighted (a depthwise convolution of three). Null: beyond the ends. */
+INLINE void mix_body(float *restrict mixed, const float *weights, int count, const int16_t *const rows[3], const float scales[3]) {
+  int n, side;
+  for (n = 0; n < count; n++) mixed[n] = 0.0f;
+  for (side = 0; side < 3; side++) {
+    const int16_t *row = rows[side];
+    const float *w = weights + side * count, scale = scales[side];
+    if (row)
+      for (n = 0; n < count; n++) mixed[n] += (float)row[n] * scale * w[n];
+  }
+}
+COPIES(void, , mix, (float *mixed, const float *w, int count, const int16_t *const rows[3], const float scales[3]), (mixed, w, count, rows, scales))
+
+/* Add rows, from `start` on, to what a layer said of them. */
+INLINE void add_back_body(rvl *engine, uint32_t start, int words, int size) {
+  int word, n;
+  for (word = 0; word < words; word++) {
+    const int16_t *restrict row = row_of(engine, start + (uint32_t)word);
+    const float scale = engine->row_scales[start + (uint32_t)word];
+    float *restrict values = engine->values + word * engine->width;
+    for (n = 0; n < size; n++) values[n] += (float)row[n] * scale;
+  }
+}
+COPIES(void, , add_back, (rvl *engine, uint32_t start, int words, int size), (engine, start, words, size))
+
 /* One block: each word, plus a dense layer over its neighbours. */
 static void read_block(rvl *engine, uint32_t block, uint32_t words) {
   const dense_layer *layer = &engine->pointwise[block];
   const int size = layer->outputs;
   float scale_before = 0.0f;
   uint32_t start, place;
-  int word, count, n;
+  int word, count;
   for (start = 0; start < words; start += TILE) {
     count = words - start < TILE ? (int)(words - start) : TILE;
     for (word = 0; word < count; word++) {
@@ -173,52 +194,52 @@ static void read_block(rvl *engine, uint32_t block, uint32_t words) {
     copy_row(engine->row_before, row_of(engine, place), size);
     scale_before = engine->row_scales[place];
     apply(engine, layer, count, GELU);
-    for (word = 0; word < count; word++) {
-      const int16_t *row = row_of(engine, start + (uint32_t)word);
-      const float scale = engine->row_scales[start + (uint32_t)word];
-      float *values = engine->values + word * engine->width;
-      for (n = 0; n < size; n++) values[n] += (float)row[n] * scale;
-    }
+    CALL(add_back, engine, engine, start, count, size);
     store_rows(engine, start, count, size);
   }
 }
 
+/* The larger numbers of a row and of the next one, in `values`. */
+INLINE void larger_body(rvl *engine, uint32_t place, uint32_t next_place, int size) {
+  const int16_t *restrict row = row_of(engine, place), *restrict next_row = row_of(engine, next_place);
+  const float scale = engine->row_scales[place], next_scale = engine->row_scales[next_place];
+  float *restrict values = engine->values;
+  int n;
+  for (n = 0; n < size; n++) {
+    const float one = (float)row[n] * scale, other = (float)next_row[n] * next_scale;
+    values[n] = one > other ? one : other;
+  }
+}
+COPIES(void, , larger, (rvl *engine, uint32_t place, uint32_t next_place, int size), (engine, place, next_place, size))
+
 /* The larger numbers of each pair of neighbours; an odd last one stays. Returns how many rows are left. */
 static uint32_t halve(rvl *engine, uint32_t words, int size) {
   uint32_t place;
-  int n;
   for (place = 0; place < words; place += 2) {
-    const uint32_t next_place = place + 1 < words ? place + 1 : place;
-    const int16_t *row = row_of(engine, place), *next_row = row_of(engine, next_place);
-    const float scale = engine->row_scales[place], next_scale = engine->row_scales[next_place];
-    for (n = 0; n < size; n++) {
-      const float one = (float)row[n] * scale, other = (float)next_row[n] * next_scale;
-      engine->values[n] = one > other ? one : other;
-    }
+    CALL(larger, engine, engine, place, place + 1 < words ? place + 1 : place, size);
     store_rows(engine, place / 2, 1, size);
   }
   return (words + 1) / 2;
 }
 
 /* Add rows to `pooled`, in which there are those of `before` words. */
-static void pool(rvl *engine, uint32_t before, uint32_t words) {
-  const int size = engine->word_size;
-  const int has_most = engine->settings[HEAD] != LINEAR;
-  float *sum = engine->pooled, *most = sum + size;
+INLINE void pool_body(rvl *engine, uint32_t before, uint32_t words) {
+  const int size = engine->word_size, has_most = engine->settings[HEAD] != LINEAR;
+  float *restrict sum = engine->pooled, *restrict most = sum + size;
   uint32_t place;
   int n;
   for (n = 0; !before && n < size * (1 + has_most); n++) sum[n] = 0.0f;
   for (place = 0; place < words; place++) {
-    const int16_t *row = row_of(engine, place);
+    const int16_t *restrict row = row_of(engine, place);
     const float scale = engine->row_scales[place];
-    const int is_first = !before && !place;
-    for (n = 0; n < size; n++) {
-      const float value = (float)row[n] * scale;
-      sum[n] += value;
-      if (has_most) most[n] = is_first || value > most[n] ? value : most[n];
-    }
+    for (n = 0; n < size; n++) sum[n] += (float)row[n] * scale;
+    if (!before && !place && has_most)
+      for (n = 0; n < size; n++) most[n] = (float)row[n] * scale;
+    else if (has_most)
+      for (n = 0; n < size; n++) most[n] = (float)row[n] * scale > most[n] ? (float)row[n] * scale : most[n];
   }
 }
+COPIES(void, , pool, (rvl *engine, uint32_t before, uint32_t words), (engine, before, words))
 
 /* What the last layer of the head reads of a text's words, in `values`. */
 static void text_features(rvl *engine, uint32_t words) {
@@ -233,7 +254,7 @@ static void text_features(rvl *engine, uint32_t words) {
       if (block) count = halve(engine, count, size);
       read_block(engine, block, count);
     }
-    pool(engine, pooled, count);
+    CALL(pool, engine, engine, pooled, count);
     pooled += count;
   } while (start < words);
   for (n = 0; engine->pooled != engine->values && n < size * (engine->settings[HEAD] == LINEAR ? 1 : 2); n++) engine->values[n] = engine->pooled[n];
