@@ -21,9 +21,8 @@ from retvec_lite.training.teacher import Teacher
 
 VERY_MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
-_SHOWN: Final = 108_000
-"""Texts that all epochs together show, where these are not fewer than `_FEWEST_EPOCHS`: 12 epochs of 9,000."""
-_FEWEST_EPOCHS: Final = 4
+_MOST_SHOWN: Final = 108_000
+"""Texts that all epochs together show at most, below `VERY_MANY`: 12 epochs of 9,000."""
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -108,7 +107,7 @@ def recommended(
     """
     few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
     is_linear = is_linear or head == LinearHead.name
-    defaults: dict[str, Any] = {}
+    defaults: dict[str, Any] = {"linear_variants": 1 + (few or multi_label or is_linear)}
     if many:
         defaults |= {"variants": 4, "linear_variants": 1, "refit": False}
     if multi_label:
@@ -124,8 +123,7 @@ def recommended(
     elif few:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20, "dropout": 0.4}
     else:
-        defaults |= {"epochs": min(FitSettings.epochs, max(_FEWEST_EPOCHS, _SHOWN // texts))}
-        defaults |= {} if is_linear else {"linear_variants": 1}
+        defaults |= {"epochs": 4 if many else min(FitSettings.epochs, _MOST_SHOWN // texts)}
     found = FitSettings(**{**defaults, **chosen})
     if is_linear:
         # The linear part reads no more.
