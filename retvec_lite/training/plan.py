@@ -22,8 +22,8 @@ from retvec_lite.training.teacher import Teacher
 
 VERY_MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
-_MOST_SHOWN: Final = 270_000
-"""Texts that all epochs together show at most, below `VERY_MANY`: 30 epochs of 9,000."""
+_MOST_SHOWN: Final = 108_000
+"""Texts that all epochs together show at most, below `VERY_MANY`: 12 epochs of 9,000."""
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -53,15 +53,15 @@ class FitSettings:
         seed: of everything random.
     """
 
-    epochs: int = 30
+    epochs: int = 12
     patience: int = 7
     batch_size: int = 128
-    learning_rate: float = 2e-3
+    learning_rate: float = 5e-3
     typo_rate: float = 0.4
     variants: int = 6
     linear_variants: int = 2
     refit: bool = True
-    dropout: float = 0.4
+    dropout: float = 0.1
     label_smoothing: float = 0.1
     weight_decay: float = 1e-2
     class_weights: ClassWeights = DEFAULT
@@ -104,12 +104,13 @@ def recommended(
 ) -> FitSettings:
     """Return the settings for so many training texts, of so many `given`; `chosen` fields override them. `is_linear`: no network is trained.
 
-    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
+    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate, and n-grams beside a network one mistyped variant; with several labels a text both get more, because fewer were not measured.
     """
     few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
-    defaults: dict[str, Any] = {}
+    is_linear = is_linear or head == LinearHead.name
+    defaults: dict[str, Any] = {"linear_variants": 1 + (few or multi_label or is_linear)}
     if many:
-        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}
+        defaults |= {"variants": 4, "linear_variants": 1, "refit": False}
     if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
@@ -117,17 +118,15 @@ def recommended(
             "epochs": 2 * (16 if many else 30),
             "patience": 6 if many else 10,
             "batch_size": 64,
+            "dropout": 0.2 if many else 0.4,
+            "class_weights": "none",
         }
-    elif many:
-        defaults |= {"learning_rate": 3e-3, "epochs": 8}
     elif few:
-        defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
+        defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20, "dropout": 0.4}
     else:
-        defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
-    if multi_label:
-        defaults |= {"class_weights": "none"}
+        defaults |= {"epochs": 4 if many else min(FitSettings.epochs, _MOST_SHOWN // texts)}
     found = FitSettings(**{**defaults, **chosen})
-    if is_linear or head == LinearHead.name:
+    if is_linear:
         # The linear part reads no more.
         found = dataclasses.replace(found, variants=min(found.variants, found.linear_variants))
     if "epochs" in chosen:

@@ -11,7 +11,7 @@ What becomes of a text on the way, and where:
     what a file has room for                   choose_parts_of_file, here, by budget.py; where texts are few or labels many, n-grams are counted for it
     words that have a meaning                  meaning_reader.py, asked by choose_parts_of_file, chooses them; meaning_table.py builds their table
     n-grams; word vectors, a sentence vector   linear_features.py; sentences.py
-    logits of each part                        linear_part.py (solved by linear_model.py): the texts and two variants; network_part.py, network.py: all variants
+    logits of each part                        linear_part.py (solved by linear_model.py): the texts and a variant or two; network_part.py, network.py: all variants
     logits of the classifier                   stacking.py
     a label, several, or none                  thresholds.py, by the rules of data/rejection.py
     weights, facts, report                     trained.py fills a hidden folder, whose entries files.py moves to their places in the end
