@@ -169,8 +169,7 @@ class Plan:
 
     def targets(self, rows: Rows) -> Ints:
         """Return the targets of all texts; the teacher, who has seen no labels but those of these rows, tells those of the others of them."""
-        data, targets = self.data, self.data.examples.targets
-        is_asked = data.origins[rows] == Origin.UNLABELLED
+        targets, is_asked = self.data.examples.targets, self.data.origins[rows] == Origin.UNLABELLED
         if self.teacher and is_asked.any():
             targets = targets.copy()
             targets[rows[is_asked]] = self.teacher.answers(rows[~is_asked], targets, rows[is_asked])

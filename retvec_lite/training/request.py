@@ -72,8 +72,8 @@ class Request:
     leaked: int
     meanings: Sequence[MeaningFile | str]
     languages: Sequence[MeaningFile]
-    unlabelled: Sequence[str]
-    teacher: Mapping[str, Any]
+    unlabelled: Sequence[str] = ()
+    teacher: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     answers: Path | None = None
 
     @functools.cached_property
@@ -106,8 +106,8 @@ class Request:
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear part alone reads few texts: nothing of a network is asked for."""
-        return self.is_few and not self.options.ask_for_network
+        """Whether no network is trained: few texts need none, unless something of it is asked for."""
+        return self.options.head == LinearHead.name or (self.is_few and not self.options.ask_for_network)
 
     @property
     def none_label(self) -> str | None:
@@ -143,7 +143,6 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
     Raises:
         RetvecLiteError: for options that do not go together, or data that cannot be trained on.
     """
-    teacher, inbox = read_teacher(options.teacher), _read_inbox(options)
     training = _read_training(data, labels, options)
     if training.multi_label and training.descriptions:
         raise RetvecLiteError(
@@ -160,11 +159,10 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
             f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
             "Add texts of it there, or remove it from the validation texts."
         )
-    unlabelled = _new_texts(inbox, options, training, validation, teacher)
     both = in_both(training, validation) if isinstance(validation, Dataset) else []
     _check_rejection(training, options.reject_at, options.unknown_label)
     weights = options.class_weights
-    return Request(
+    request = Request(
         options=options,
         training=training,
         validation=validation,
@@ -174,9 +172,8 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
         leaked=sum(map(set(both).__contains__, validation.texts)) if isinstance(validation, Dataset) else 0,
         meanings=_named_meanings(options.meaning, options.ngram_kb),
         languages=[language_file(name) for name in (() if options.languages is None else options.languages)],
-        unlabelled=unlabelled,
-        teacher=teacher if unlabelled else {},
     )
+    return _with_inbox(request)
 
 
 def is_made_from(model: TrainedModel, request: Request) -> bool:
@@ -228,44 +225,28 @@ def _read_validation(given: Any, reading: Mapping[str, Any]) -> Dataset | float 
         raise RetvecLiteError(f"The validation data: {error}") from error
 
 
-def _read_inbox(options: TrainOptions) -> Sequence[str] | None:
-    """Return the texts without labels; None where none were given."""
-    given = options.unlabelled
-    if given is None:
+def _with_inbox(request: Request) -> Request:
+    """Return the request with the texts without labels that say something new, and with who labels them."""
+    options, training, validation = request.options, request.training, request.validation
+    teacher = read_teacher(options.teacher)
+    if options.unlabelled is None:
         if isinstance(options.teacher, str) and options.teacher == AUTO:
-            return None
+            return request
         raise RetvecLiteError("A teacher labels texts without labels: pass them, too (--unlabelled, unlabelled).")
+    if training.multi_label or not (request.is_linear or teacher):
+        raise RetvecLiteError(
+            f"Texts without labels are for one label a text, and a network, as more than {FEW:,} labelled texts train one, needs a teacher for them: "
+            f"run {install('.[teacher]')}, name one (--teacher, teacher), or leave them out (--unlabelled, unlabelled)."
+        )
     try:
-        return texts_of(given, options.text_column, options.delimiter)
+        inbox = texts_of(options.unlabelled, options.text_column, options.delimiter)
     except RetvecLiteError as error:
         raise RetvecLiteError(f"unlabelled: {error}") from error
-
-
-def _new_texts(
-    inbox: Sequence[str] | None,
-    options: TrainOptions,
-    training: Dataset,
-    validation: Dataset | float | None,
-    teacher: Mapping[str, Any],
-) -> Sequence[str]:
-    """Return the texts without labels that say something new."""
-    if inbox is None:
-        return ()
-    if training.multi_label:
-        raise RetvecLiteError(
-            "Texts without labels are for data with one label a text: leave out --unlabelled (unlabelled), or --multi-label (multi_label)."
-        )
-    is_linear = options.head == LinearHead.name or (are_few(len(training)) and not options.ask_for_network)
-    if not (is_linear or teacher):
-        raise RetvecLiteError(
-            f"A network, as more than {FEW:,} labelled texts train one, needs a teacher that labels the others: run {install('.[teacher]')}, name "
-            "one (--teacher, teacher), or leave out --unlabelled (unlabelled)."
-        )
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
     found = [inbox[row] for row in different(inbox, known)]
     if not found:
         raise RetvecLiteError("unlabelled has no new text: all are empty or among the labelled ones. Leave it out.")
-    return found
+    return dataclasses.replace(request, unlabelled=found, teacher=teacher)
 
 
 def _named_meanings(given: str | os.PathLike[str] | MeaningFile, ngram_kb: int | None) -> Sequence[MeaningFile | str]:

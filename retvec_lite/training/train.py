@@ -224,13 +224,12 @@ def make_plan(
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
-    is_linear = request.is_linear
     if request.is_few and language.source:
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
     else:  # nothing tells whether a name means what the texts of its label mean
         described = describe(training, few=False)
-    sentences = choose_sentences(request, spoken) if is_linear else None
-    settings = fixed or settings_for(training, request, is_linear=is_linear)
+    sentences = choose_sentences(request, spoken) if request.is_linear else None
+    settings = fixed or settings_for(training, request, is_linear=request.is_linear)
     others = other_languages(language.source, request.languages)
     data = make_examples(
         training,
@@ -248,7 +247,7 @@ def make_plan(
         progress=progress,
     )
     budget = Budget.of(request, data)
-    head = LinearHead.name if is_linear else request.options.head
+    head = LinearHead.name if request.is_linear else request.options.head
     plan = choose_parts_of_file(head, budget, data, settings, language, others, sentences)
     pieces = None if language.source or not request.is_few else choose_pieces(spoken, request)
     if pieces and usual_kind(data.clean)[1] == pieces.longest:
