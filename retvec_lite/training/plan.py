@@ -104,13 +104,13 @@ def recommended(
 ) -> FitSettings:
     """Return the settings for so many training texts, of so many `given`; `chosen` fields override them. `is_linear`: no network is trained.
 
-    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate, and n-grams beside a network one mistyped variant; with several labels a text both get more, because fewer were not measured.
+    Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
     few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
     is_linear = is_linear or head == LinearHead.name
-    defaults: dict[str, Any] = {"linear_variants": 1 + (few or multi_label or is_linear)}
+    defaults: dict[str, Any] = {}
     if many:
-        defaults |= {"variants": 4, "linear_variants": 1, "refit": False}
+        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}
     if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
@@ -123,8 +123,10 @@ def recommended(
         }
     elif few:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20, "dropout": 0.4}
+    elif many:
+        defaults |= {"learning_rate": 3e-3, "epochs": 8}
     else:
-        defaults |= {"epochs": 4 if many else min(FitSettings.epochs, _MOST_SHOWN // texts)}
+        defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     found = FitSettings(**{**defaults, **chosen})
     if is_linear:
         # The linear part reads no more.

@@ -151,7 +151,7 @@ def test_many_labelled_texts_need_a_teacher_and_learn_from_it(monkeypatch: pytes
     classifier = train(unlabelled=inbox(), teacher=Knowing())
     assert classifier.model.training["unlabelled_texts"] == 40 and "none of these" not in classifier.labels
     assert classifier.predict("guitar and melody", 1)[0].label == "music"
-    assert "Labels for them came from Knowing (validated, " in str(classifier)
+    assert "labelled by Knowing (validated, " in str(classifier)
 
 
 class Wrong:
