@@ -107,10 +107,10 @@ def recommended(
     Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
     few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
-    is_linear = is_linear or head == LinearHead.name
     defaults: dict[str, Any] = {}
     if many:
-        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}
+        defaults |= {"variants": 4, "linear_variants": 1, "refit": False}
+        defaults |= {"learning_rate": 3e-3, "epochs": 8, "dropout": 0.2}
     if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
@@ -123,12 +123,10 @@ def recommended(
         }
     elif few:
         defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20, "dropout": 0.4}
-    elif many:
-        defaults |= {"learning_rate": 3e-3, "epochs": 8}
-    else:
+    elif not many:
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
     found = FitSettings(**{**defaults, **chosen})
-    if is_linear:
+    if is_linear or head == LinearHead.name:
         # The linear part reads no more.
         found = dataclasses.replace(found, variants=min(found.variants, found.linear_variants))
     if "epochs" in chosen:
