@@ -22,8 +22,8 @@ from retvec_lite.training.teacher import Teacher
 
 VERY_MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
-_MOST_SHOWN: Final = 108_000
-"""Texts that all epochs together show at most, below `VERY_MANY`: 12 epochs of 9,000."""
+_MOST_SHOWN: Final = 180_000
+"""Texts that all epochs together show at most, below `VERY_MANY`: 20 epochs of 9,000."""
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -53,7 +53,7 @@ class FitSettings:
         seed: of everything random.
     """
 
-    epochs: int = 12
+    epochs: int = 20
     patience: int = 7
     batch_size: int = 128
     learning_rate: float = 5e-3
