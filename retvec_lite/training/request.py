@@ -234,10 +234,10 @@ def _with_inbox(request: Request) -> Request:
             return request
         raise RetvecLiteError("A teacher labels texts without labels: pass them, too (--unlabelled, unlabelled).")
     if training.multi_label or not (request.is_linear or teacher):
-        raise RetvecLiteError(
-            f"Texts without labels are for one label a text, and a network, as more than {FEW:,} labelled texts train one, needs a teacher for them: "
-            f"run {install('.[teacher]')}, name one (--teacher, teacher), or leave them out (--unlabelled, unlabelled)."
-        )
+        way = f"run {install('.[teacher]')}, name one (--teacher, teacher), or "
+        need = f"need a teacher where a network is trained, as of more than {FEW:,} labelled texts: {way}"
+        why = "are for data with one label a text: " if training.multi_label else need
+        raise RetvecLiteError(f"Texts without labels {why}leave them out (--unlabelled, unlabelled).")
     try:
         inbox = texts_of(options.unlabelled, options.text_column, options.delimiter)
     except RetvecLiteError as error:
