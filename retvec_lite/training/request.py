@@ -143,6 +143,7 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
     Raises:
         RetvecLiteError: for options that do not go together, or data that cannot be trained on.
     """
+    teacher, inbox = read_teacher(options.teacher), _read_inbox(options)
     training = _read_training(data, labels, options)
     if training.multi_label and training.descriptions:
         raise RetvecLiteError(
@@ -154,12 +155,13 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
         check_single((*training.labels, *dict(training.descriptions)), training.path)
     elif training.multi_label and not any(len(names) > 1 for names in training.label_sets):
         check_separated([*training.label_counts.elements()], training.path)
-    if isinstance(validation, Dataset) and (missing := sorted(set(validation.classes) - set(training.classes))):
+    tested = validation if isinstance(validation, Dataset) else Dataset((), ())
+    if missing := sorted(set(tested.classes) - set(training.classes)):
         raise RetvecLiteError(
-            f"The label {missing[0]!r} of {validation.path} does not occur in {training.path}. "
+            f"The label {missing[0]!r} of {tested.path} does not occur in {training.path}. "
             "Add texts of it there, or remove it from the validation texts."
         )
-    both = in_both(training, validation) if isinstance(validation, Dataset) else []
+    both = in_both(training, tested)
     _check_rejection(training, options.reject_at, options.unknown_label)
     weights = options.class_weights
     request = Request(
@@ -169,11 +171,11 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
         embedding=choose_embedding(options.embedding),
         class_weights=None if weights is None else choose_class_weights(weights, training.classes),
         warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None, both),
-        leaked=sum(map(set(both).__contains__, validation.texts)) if isinstance(validation, Dataset) else 0,
+        leaked=sum(map(set(both).__contains__, tested.texts)),
         meanings=_named_meanings(options.meaning, options.ngram_kb),
         languages=[language_file(name) for name in (() if options.languages is None else options.languages)],
     )
-    return _with_inbox(request)
+    return request if options.unlabelled is None else _with_inbox(request, teacher, inbox)
 
 
 def is_made_from(model: TrainedModel, request: Request) -> bool:
@@ -225,23 +227,26 @@ def _read_validation(given: Any, reading: Mapping[str, Any]) -> Dataset | float 
         raise RetvecLiteError(f"The validation data: {error}") from error
 
 
-def _with_inbox(request: Request) -> Request:
-    """Return the request with the texts without labels that say something new, and with who labels them."""
-    options, training, validation = request.options, request.training, request.validation
-    teacher = read_teacher(options.teacher)
-    if options.unlabelled is None:
-        if isinstance(options.teacher, str) and options.teacher == AUTO:
-            return request
+def _read_inbox(options: TrainOptions) -> Sequence[str]:
+    """Return the texts without labels; none where none were given."""
+    if options.unlabelled is not None:
+        try:
+            return texts_of(options.unlabelled, options.text_column, options.delimiter)
+        except RetvecLiteError as error:
+            raise RetvecLiteError(f"unlabelled: {error}") from error
+    if not (isinstance(options.teacher, str) and options.teacher == AUTO):
         raise RetvecLiteError("A teacher labels texts without labels: pass them, too (--unlabelled, unlabelled).")
+    return ()
+
+
+def _with_inbox(request: Request, teacher: Mapping[str, Any], inbox: Sequence[str]) -> Request:
+    """Return the request with the texts of the inbox that say something new, and with who labels them."""
+    training, validation = request.training, request.validation
     if training.multi_label or not (request.is_linear or teacher):
         way = f"run {install('.[teacher]')}, name one (--teacher, teacher), or "
         need = f"need a teacher where a network is trained, as of more than {FEW:,} labelled texts: {way}"
         why = "are for data with one label a text: " if training.multi_label else need
         raise RetvecLiteError(f"Texts without labels {why}leave them out (--unlabelled, unlabelled).")
-    try:
-        inbox = texts_of(options.unlabelled, options.text_column, options.delimiter)
-    except RetvecLiteError as error:
-        raise RetvecLiteError(f"unlabelled: {error}") from error
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
     found = [inbox[row] for row in different(inbox, known)]
     if not found:
