@@ -168,7 +168,7 @@ class Plan:
     teacher: Teacher | None = None
 
     def targets(self, rows: Rows) -> Ints:
-        """Return the targets of all texts; the teacher, who has seen no labels but those of these rows, tells those of the others of them."""
+        """Return the targets of all texts. Texts without labels among `rows` get them from the teacher, which learns from the other `rows` alone."""
         targets, is_asked = self.data.examples.targets, self.data.origins[rows] == Origin.UNLABELLED
         if self.teacher and is_asked.any():
             targets = targets.copy()

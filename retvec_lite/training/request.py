@@ -244,7 +244,7 @@ def _with_inbox(request: Request, teacher: Mapping[str, Any], inbox: Sequence[st
     training, validation = request.training, request.validation
     if training.multi_label or not (request.is_linear or teacher):
         way = f"run {install('.[teacher]')}, name one (--teacher, teacher), or "
-        need = f"need a teacher where a network is trained, as of more than {FEW:,} labelled texts: {way}"
+        need = f"need a teacher if a network is trained, as it is for more than {FEW:,} labelled texts: {way}"
         why = "are for data with one label a text: " if training.multi_label else need
         raise RetvecLiteError(f"Texts without labels {why}leave them out (--unlabelled, unlabelled).")
     known = [*training.texts, *(validation.texts if isinstance(validation, Dataset) else ())]
