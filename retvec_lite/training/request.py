@@ -113,7 +113,7 @@ class Request:
     def none_label(self) -> str | None:
         """The label of texts that belong to no other one: the unknown label, or that of texts which an encoder finds unlike all labelled ones."""
         unknown, taught = self.options.unknown_label, any(map(encode_of, self.teacher.values()))
-        is_told = taught and self.is_linear and NONE_LABEL not in self.training.classes
+        is_told = taught and self.is_few and self.is_linear and NONE_LABEL not in self.training.classes
         return NONE_LABEL if unknown is None and is_told else unknown
 
 
