@@ -22,8 +22,8 @@ from retvec_lite.training.teacher import Teacher
 
 VERY_MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
-_MOST_SHOWN: Final = 180_000
-"""Texts that all epochs together show at most, below `VERY_MANY`: 20 epochs of 9,000."""
+_MOST_SHOWN: Final = 270_000
+"""Texts that all epochs together show at most, below `VERY_MANY`: 30 epochs of 9,000."""
 _FEWEST_STEPS: Final = 480
 """Optimizer steps that even few texts get: a few dozen epochs of them are too short to learn from."""
 _FEWEST_SLOW_STEPS: Final = 1_200
@@ -53,15 +53,15 @@ class FitSettings:
         seed: of everything random.
     """
 
-    epochs: int = 20
+    epochs: int = 30
     patience: int = 7
     batch_size: int = 128
-    learning_rate: float = 5e-3
+    learning_rate: float = 2e-3
     typo_rate: float = 0.4
     variants: int = 6
     linear_variants: int = 2
     refit: bool = True
-    dropout: float = 0.1
+    dropout: float = 0.4
     label_smoothing: float = 0.1
     weight_decay: float = 1e-2
     class_weights: ClassWeights = DEFAULT
@@ -109,8 +109,7 @@ def recommended(
     few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
-        defaults |= {"variants": 4, "linear_variants": 1, "refit": False}
-        defaults |= {"learning_rate": 3e-3, "epochs": 8, "dropout": 0.2}
+        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}
     if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {
@@ -118,13 +117,15 @@ def recommended(
             "epochs": 2 * (16 if many else 30),
             "patience": 6 if many else 10,
             "batch_size": 64,
-            "dropout": 0.2 if many else 0.4,
-            "class_weights": "none",
         }
+    elif many:
+        defaults |= {"learning_rate": 3e-3, "epochs": 8}
     elif few:
-        defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20, "dropout": 0.4}
-    elif not many:
+        defaults |= {"learning_rate": 3e-3, "batch_size": 64, "epochs": 20}
+    else:
         defaults |= {"epochs": min(FitSettings.epochs, _MOST_SHOWN // texts)}
+    if multi_label:
+        defaults |= {"class_weights": "none"}
     found = FitSettings(**{**defaults, **chosen})
     if is_linear or head == LinearHead.name:
         # The linear part reads no more.

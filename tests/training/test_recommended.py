@@ -8,13 +8,14 @@ from retvec_lite.training.request import FEW
 
 def test_settings_follow_the_size_of_the_data_and_what_is_trained() -> None:
     few, many = 19_999, 20_000
-    assert [recommended(texts).epochs for texts in (few, many)] == [9, 8]
-    assert [recommended(texts).epochs for texts in (FEW, FEW + 1, 9_000)] == [20, 21, 20]
+    assert [recommended(texts).epochs for texts in (few, many)] == [13, 8]
+    assert [recommended(texts).epochs for texts in (FEW, FEW + 1, 9_000)] == [20, 30, 30]
     assert [recommended(texts, multi_label=True).epochs for texts in (few, many)] == [60, 32]
     assert [recommended(few, multi_label=several).patience for several in (False, True)] == [7, 10]
     assert recommended(few, multi_label=True, epochs=3).epochs == 3, "what is asked for wins"
-    assert [recommended(texts).linear_variants for texts in (40, FEW, few, many)] == [2, 2, 2, 1]
+    assert [recommended(texts).linear_variants for texts in (40, FEW, 19_999, 20_000)] == [2, 2, 2, 1]
     assert [recommended(texts).refit for texts in (19_999, 20_000)] == [True, False]
+    assert recommended(FEW, linear_variants=1).linear_variants == 1
 
 
 @pytest.mark.parametrize("texts", [4, 50, 400, 2000])

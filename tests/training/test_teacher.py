@@ -215,9 +215,8 @@ def test_labels_of_a_classifier_may_be_numbers(kinds: Any) -> None:
     teacher = Wrong()
     teacher.classes_ = kinds[::-1]  # so that it is always right
     classifier = rl.train(TEXTS, labels, unlabelled=inbox(), teacher=teacher, meaning="none", embedding="raw")
-    assert (
-        len({found.label for (found,) in classifier.predict(["snooze the clock", "wake alarm"], 1, reject=False)}) == 1
-    )
+    found = classifier.predict(["snooze the clock", "wake alarm"], 1, reject=False)
+    assert len({best.label for (best,) in found}) == 1
 
 
 class Counting(Knowing):
