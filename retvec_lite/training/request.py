@@ -163,12 +163,13 @@ def read_request(data: Any, labels: Any, options: TrainOptions) -> Request:
         )
     both = in_both(training, tested)
     _check_rejection(training, options.reject_at, options.unknown_label)
+    weights = options.class_weights
     request = Request(
         options=options,
         training=training,
         validation=validation,
         embedding=choose_embedding(options.embedding),
-        class_weights=None if (given := options.class_weights) is None else choose_class_weights(given, training.classes),
+        class_weights=None if weights is None else choose_class_weights(weights, training.classes),
         warnings=data_warnings(training, validation if isinstance(validation, Dataset) else None, both),
         leaked=sum(map(set(both).__contains__, tested.texts)),
         meanings=_named_meanings(options.meaning, options.ngram_kb),
