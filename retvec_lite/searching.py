@@ -100,7 +100,7 @@ def nearest(
         progress: a callback (what, done, total), or True for bars on standard error.
 
     Raises:
-        RetvecLiteError: for a file without embeddings, texts that cannot be read, or a query without words.
+        RetvecLiteError: for a file without embeddings, texts that cannot be read or are all empty, or a query without words.
 
     Example:
         >>> import retvec_lite as rl
@@ -110,7 +110,7 @@ def nearest(
     """
     if count < 1:
         raise RetvecLiteError(f"count must be at least 1, not {count}.")
-    given = texts_of(texts, text_column, delimiter)
+    given = _some_texts(texts, text_column, delimiter)
     classifier = file if isinstance(file, Classifier) else load(file)
     (asked,) = classifier.embed([query])
     if not asked.any():
@@ -153,8 +153,8 @@ def duplicates(
         Groups of two texts or more, the largest first; each text is in one at most.
 
     Raises:
-        RetvecLiteError: for a file without embeddings, texts that cannot be read, a threshold out of range, or an output that exists or
-            cannot be written.
+        RetvecLiteError: for a file without embeddings, texts that cannot be read or are all empty, a threshold out of range, or an output
+            that exists or cannot be written.
 
     Example:
         >>> import retvec_lite as rl
@@ -165,7 +165,7 @@ def duplicates(
     if not 0 < threshold <= 1:
         raise RetvecLiteError(f"threshold must be above 0 and at most 1, not {threshold:g}.")
     check_output(output, force, (".csv",), "Duplicates are", texts)
-    given = texts_of(texts, text_column, delimiter)
+    given = _some_texts(texts, text_column, delimiter)
     classifier = file if isinstance(file, Classifier) else load(file)
     with watched(progress) as report:
         found = _groups(classifier, given, threshold, report)
@@ -177,6 +177,14 @@ def duplicates(
         ]
         write_csv(output, ("group", "row", "score", "text"), rows, force=force)
     return found
+
+
+def _some_texts(texts: Any, text_column: str, delimiter: str | None) -> list[str]:
+    """Return all texts; raises RetvecLiteError where each one is empty."""
+    given = texts_of(texts, text_column, delimiter)
+    if all(map(is_missing, given)):
+        raise RetvecLiteError("There is no text to search: all are empty. Pass some, or a file that has some.")
+    return given
 
 
 def _groups(classifier: Classifier, texts: Sequence[str], threshold: float, progress: Progress) -> list[Duplicates]:

@@ -255,6 +255,35 @@ def test_bad_files_give_one_sentence(main: Main, tmp_path: Path, command: list[s
         assert errors.startswith("retvec-lite: error: ") and path in errors and errors.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.txt", ""), ("a.txt", "\n \n"), ("a.csv", ""), ("a.csv", "text\n"), ("a.jsonl", "")]
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["nearest", "{model}", "{data}", "hi"],
+        ["duplicates", "{model}", "{data}"],
+        ["suggest", "{data}"],
+        ["check", "{data}"],
+        ["evaluate", "{model}", "--data", "{data}"],
+        ["compare", "{model}", "{model}", "--data", "{data}"],
+        ["train", "{data}", "--out", "{data}.trained"],
+        ["train", "starter", "--unlabelled", "{data}", "--out", "{data}.trained"],
+        ["train", "--labels", "{data}", "--out", "{data}.trained"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_is_silent_over_a_file_without_texts(
+    main: Main, tmp_path: Path, command: list[str], name: str, content: str
+) -> None:
+    place = tmp_path / name
+    place.write_text(content)
+    model = Path(__file__).parents[2] / "golden" / "plain.retvec"
+    code, output, errors = main(*(part.format(model=model, data=place) for part in command))
+    assert (code, output) == (2, "") and errors.startswith("retvec-lite: error: ") and errors.count("\n") == 1
+    assert [*tmp_path.iterdir()] == [place]
+
+
 def fake_command(monkeypatch: pytest.MonkeyPatch, run: Callable[[Any], int]) -> None:
     real = importlib.import_module
     fake = SimpleNamespace(declare_verify=lambda parser: None, run_verify=run)
