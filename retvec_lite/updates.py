@@ -78,7 +78,14 @@ def check_update(
         7
     """
     place = Path(folder)
-    content, signature = read_file(place / MANIFEST_NAME, LARGEST), read_file(place / SIGNATURE_NAME, LARGEST)
+    content = read_file(place / MANIFEST_NAME, LARGEST)
+    if not os.path.lexists(place / SIGNATURE_NAME):
+        raise UpdateError(
+            "UPDATE_SIGNATURE",
+            f"{place / SIGNATURE_NAME} is missing: either it was not downloaded, or the export was not signed. To sign: `retvec-lite export "
+            f"DIR --out DIST --name {shown(name)} --model-version N --sign update.key`.",
+        )
+    signature = read_file(place / SIGNATURE_NAME, LARGEST)
     manifest = open_manifest(content, signature, key, name, installed)
     files = [place / file.file for file in manifest.files if Path(file.file).name == file.file]
     found = tuple(file for file in files if os.path.lexists(file))

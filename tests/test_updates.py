@@ -150,7 +150,9 @@ def test_a_half_download_is_refused(release: tuple[Path, str], download: Path) -
     with pytest.raises(UpdateError, match="None of the files"):
         rl.check_update(download, release[1], "router")
     (download / "manifest.json.sig").unlink()
-    with pytest.raises(rl.RetvecLiteError, match=r"Cannot read .*manifest\.json\.sig"):
+    with pytest.raises(
+        UpdateError, match=r"manifest\.json\.sig is missing: .*`retvec-lite export .* --name 'router' .* --sign"
+    ):
         rl.check_update(download, release[1], "router")
 
 
