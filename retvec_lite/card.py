@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.decision import Decision
 from retvec_lite.manifest import MANIFEST_NAME, RELEASE
-from retvec_lite.terminal import counted, json_line
+from retvec_lite.terminal import counted, json_line, percent
 from retvec_lite.verdict import figures
 from retvec_lite.version import CREATED_BY
 from retvec_lite.windows import describe_reading
@@ -174,7 +174,7 @@ def _files(report: Mapping[str, Any]) -> str:
                 f"{run['runtime']} {run['version']}{'' if run['ok'] else ' (**broken bounds**)'}" for run in runs
             ),
             f"{max(off):.1e}" if off else "",
-            f"{min(same):.1%}" if same else "",
+            percent(min(same), 1) if same else "",
         )
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
@@ -226,13 +226,11 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
     by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
     brought, itself = "untested: no text with a label is held out", ""
     if "alone" in taught:
-        scores = f"{taught['alone']:.1%} right without these, {taught['taught']:.1%} with them"
+        scores = f"{percent(taught['alone'], 1)} right without these, {percent(taught['taught'], 1)} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
     if "teacher" in taught:
         clean = facts["validation"]["0"]["accuracy"]
-        itself = (
-            f" Of the texts as they are, {taught['teacher']:.1%} are right by {by}, and {clean:.1%} by this classifier."
-        )
+        itself = f" Of the texts as they are, {percent(taught['teacher'], 1)} are right by {by}, and {percent(clean, 1)} by this classifier."
     if facts.get("unlabelled_texts"):
         return f"Texts without labels were labelled by {by} ({brought}).{itself}"
     return f"Texts without labels are left out: labels from {by} made it worse ({brought}).{itself}"
@@ -284,7 +282,7 @@ def describe_meaning(facts: Mapping[str, Any]) -> str:
         counts = languages or {facts["language"]: facts["words"]}
         words = " and ".join(f"{count:,} words of {name}" for name, count in counts.items())
         about = (
-            f"It knows what {words} mean, which are {facts['known_words']:.1%} of the words of the training texts, and repeats their "
+            f"It knows what {words} mean, which are {percent(facts['known_words'], 1)} of the words of the training texts, and repeats their "
             "biases."
         )
     return about + unmeasured if others else about

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from retvec_lite.data.outcome import ONE_SIDED, TWO_SIDED, wilson
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
+from retvec_lite.terminal import percent
 
 _TELLING: Final = 0.7
 """Share of the texts that tell as much as if the same classifier had answered them all.
@@ -86,9 +87,7 @@ class Facts:
 
     def percent(self, share: float) -> str:
         """Return a share in percent, as precise as the score is known; it is 100 % or 0 % only where it is exactly that."""
-        found = f"{share:.{self._digits}%}"
-        is_whole = share in (0.0, 1.0) or found not in ("0%", "100%", "0.0%", "100.0%")
-        return found if is_whole else f"{share:.2%}"
+        return percent(share, self._digits)
 
     def bound(self, bound: float, *, up: bool) -> str:
         """Return a bound in percent, rounded outwards."""

@@ -10,7 +10,7 @@ from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts
 from retvec_lite.model.file_sizes import describe_sizes
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.terminal import Table, counted, draw, printable
+from retvec_lite.terminal import Table, counted, draw, percent, printable
 from retvec_lite.verdict import verdict
 
 _CONFUSIONS: Final = 5
@@ -34,12 +34,12 @@ def summary(model: TrainedModel, held_out: HeldOutAnswers | None = None) -> str:
     if unlabelled := facts.get("unlabelled_texts"):
         texts += f"{counted(unlabelled, 'text')} without labels, "
     cut = [
-        f"{facts[name]:.1%} {what}"
+        f"{percent(facts[name], 1)} {what}"
         for name, what in (
             ("texts_cut_by_max_words", "of the texts were cut"),
             ("texts_in_windows", "are read in windows"),
         )
-        if name in facts
+        if facts.get(name)
     ]
     about_cut = f" ({', '.join(cut)})" if cut else ""
     about_epochs = f", {epochs} epochs" if epochs else ""

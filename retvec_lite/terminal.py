@@ -122,6 +122,20 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share in percent; what is neither none nor all is not rounded to it.
+
+    Example:
+        >>> from retvec_lite.terminal import percent
+        >>> percent(0.126), percent(0.126, 1), percent(0.0004, 1), percent(0.00001, 1), percent(0.99999)
+        ('13%', '12.6%', '0.04%', 'less than 0.01%', 'more than 99.99%')
+    """
+    # Differences and sums are none or all but for rounding.
+    if not 1e-9 < share < 1 - 1e-9 or 0 < float(f"{100 * share:.{digits}f}") < 100:
+        return f"{share:.{digits}%}"
+    return "less than 0.01%" if share < 0.0001 else "more than 99.99%" if share > 0.9999 else f"{share:.2%}"
+
+
 def one_line(text: str, most: int | None = None) -> str:
     r"""Return a text with line feeds and TABs escaped as well, as \n and \t; of a longer one than `most` code points, its beginning."""
     if most is not None and len(text) > most:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from retvec_lite.decision import Decision
 from retvec_lite.errors import shown
 from retvec_lite.evidence import Facts, expected
-from retvec_lite.terminal import counted, one_line
+from retvec_lite.terminal import counted, one_line, percent
 
 NEXT: Final = "Next: "
 """How the line with the next step begins."""
@@ -106,7 +106,7 @@ def _from_names(found: Facts) -> list[str]:
         if not found.texts
         else f"{found.texts:,} {'text is' if found.texts == 1 else 'texts are'} too few"
     )
-    about = f"What to expect from {learned} alone: on {known.data} ({known.labels} labels), {share:.0%} of the answers are right."
+    about = f"What to expect from {learned} alone: on {known.data} ({known.labels} labels), {percent(share)} of the answers are right."
     return [
         f"Ship or not: nobody can say yet. {why} to test it on.",
         *(
@@ -192,11 +192,11 @@ def _none_of_these(found: Facts) -> Iterator[str]:
         yield f"{rule}."
         return
     of_others = (
-        f", and {recognized:.0%} of the texts of no label"
+        f", and {percent(recognized)} of the texts of no label"
         if recognized is not None
         else "; untested, since the data have no texts of no label"
     )
-    yield f"{rule}: {lost:.0%} of these texts get none{of_others}."
+    yield f"{rule}: {percent(lost)} of these texts get none{of_others}."
 
 
 # --- the next step ----------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def _leaks(found: Facts) -> Iterator[str]:
 
 def _unread(found: Facts) -> Iterator[str]:
     if found.unread >= _GAIN * found.tested > 0:
-        share = f"{found.unread / found.tested:.0%}"
+        share = percent(found.unread / found.tested)
         yield f"add texts like the {share} that get no label since they have no letter, digit or sign of the training texts, or write them in words."
 
 
@@ -282,7 +282,7 @@ def _languages(found: Facts) -> Iterator[str]:
     others = {tag: share for tag, share in meaning.get("spoken", {}).items() if tag not in known and share >= _SPOKEN}
     if meaning.get("used") and others:
         tags = ",".join(sorted(others, key=lambda tag: (-others[tag], tag)))
-        yield f"train with --languages {tags}: {sum(others.values()):.0%} of the texts are in languages whose words it does not know."
+        yield f"train with --languages {tags}: {percent(sum(others.values()))} of the texts are in languages whose words it does not know."
 
 
 def _small(found: Facts) -> Iterator[str]:

@@ -11,6 +11,7 @@ from standin import classifier
 from retvec_lite.card import CARD_NAME, REPORT_NAME, model_card, report_json, report_of, without_texts
 from retvec_lite.decision import Decision
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.summary import summary
 from retvec_lite.trained import TrainedClassifier
 
 ROW = {"accuracy": 0.91234, "macro_f1": 0.9, "calibration_error": 0.02, "in_scope_unknown": 0.01}
@@ -52,6 +53,14 @@ def card_of(found: TrainedModel, files: dict[str, int] | None = None) -> str:
             ],
         }
     return model_card(json.loads(report_json(report))).decode()
+
+
+@pytest.mark.parametrize(
+    ("cut", "told"), [(0.0, ""), (0.0003, "0.03% of the texts were cut, "), (0.2, "20.0% of the texts were cut, ")]
+)
+def test_a_terminal_tells_how_many_texts_are_cut_where_any_is(cut: float, told: str) -> None:
+    shown = summary(model(training={**FACTS, "texts_cut_by_max_words": cut, "texts_in_windows": 1e-5}))
+    assert f"({told}less than 0.01% are read in windows)" in shown
 
 
 def front(card: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retvec_lite import terminal
-from retvec_lite.terminal import Table, counted, draw, json_line, one_line, printable, watched, weighted
+from retvec_lite.terminal import Table, counted, draw, json_line, one_line, percent, printable, watched, weighted
 
 STEERING = {
     *map(chr, range(32)),
@@ -33,6 +33,14 @@ def test_control_characters_are_escaped_and_the_rest_stays(text: str) -> None:
 def test_json_stays_the_same_value_on_one_line(value: object) -> None:
     line = json_line(value)
     assert json.loads(line) == value and not set(line) & STEERING
+
+
+@given(st.floats(0, 1), st.sampled_from([0, 1]))
+def test_what_is_neither_none_nor_all_is_not_rounded_to_it(share: float, digits: int) -> None:
+    for value in (share, 1 - share, share**9, 1 - share**9):
+        told = percent(value, digits)
+        assert (float(told.split()[-1][:-1]) in (0, 100)) == (not 1e-9 < value < 1 - 1e-9)
+        assert abs(float(told.split()[-1][:-1]) / 100 - value) <= 0.5 / 10 ** (2 + digits) + 1e-9
 
 
 def test_tables_show_labels_as_they_are_but_for_what_steers() -> None:

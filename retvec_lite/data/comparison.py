@@ -11,7 +11,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import join_labels
 from retvec_lite.files import write_csv
-from retvec_lite.terminal import Table, counted, draw, one_line
+from retvec_lite.terminal import Table, counted, draw, one_line, percent
 
 GAINED, LOST, WRONG = "gained", "lost", "both wrong"
 """What became of a text that the two answer differently: wrong before and right now, right before and wrong now, wrong twice."""
@@ -142,8 +142,7 @@ class Comparison:
         if not self.gained + self.lost:
             return "Both are right about the same texts."
         counts = f"{counted(self.gained, 'text')} gained, {self.lost:,} lost"
-        chance = "less than 0.1%" if self.p_value < 0.0005 else f"{self.p_value:.1%}"
-        test = f"{chance} of comparisons (exact McNemar test, p = {self.p_value:.2g})"
+        test = f"{percent(self.p_value, 1)} of comparisons (exact McNemar test, p = {self.p_value:.2g})"
         if self.p_value < _CHANCE:
             which = "better" if self.gained > self.lost else "worse"
             return f"The new one is {which}: {counts}. Two equally good ones differ as much in {test}."
@@ -171,7 +170,7 @@ class Comparison:
     def __str__(self) -> str:
         difference = 100 * (self.new_accuracy - self.old_accuracy)
         parts: list[str | Table] = [
-            f"{counted(self.texts, 'text')} of {self.source}: {self.old_accuracy:.1%} right with the old one, {self.new_accuracy:.1%} with the "
+            f"{counted(self.texts, 'text')} of {self.source}: {percent(self.old_accuracy, 1)} right with the old one, {percent(self.new_accuracy, 1)} with the "
             f"new one ({difference:+.1f} points).",
             self.verdict,
             f"Old: {one_line(self.old)}",
@@ -197,7 +196,7 @@ class Comparison:
             rows = [
                 (one_line(row.label or NONE), f"{row.texts:,}", *shares, f"{row.gained:,}", f"{row.lost:,}")
                 for row in shown
-                for shares in [(f"{row.old:.1%}", f"{row.new:.1%}")]
+                for shares in [(percent(row.old, 1), percent(row.new, 1))]
             ]
             parts.append(Table(title, columns, rows, frozenset(columns[1:])))
         for what, title in ((LOST, "Lost"), (GAINED, "Gained"), (WRONG, "Wrong with both, in another way")):

@@ -18,7 +18,7 @@ from retvec_lite.data.outcome import ONE_SIDED, Bools, Outcome, auroc, wilson
 from retvec_lite.data.typos import Way
 from retvec_lite.decision import UNKNOWN_POWER, Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.terminal import Table
+from retvec_lite.terminal import Table, percent
 
 KEPT: Final = (1.0, 0.999, 0.995, *(n / 100 for n in range(99, 79, -1)), *(n / 100 for n in range(75, 0, -5)))
 """Shares of the right answers to keep, for which a table has the threshold."""
@@ -139,7 +139,7 @@ class Rejection:
         rows = [
             (
                 f"{rate.threshold:.4f}",
-                *(f"{share:.1%}" for share in rate[1:] if share is not None),
+                *(percent(share, 1) for share in rate[1:] if share is not None),
                 "<- now" if rate.threshold == self.threshold else "",
             )
             for rate in by_effect.values()
@@ -374,7 +374,7 @@ def read_threshold(rates: Sequence[Rate], asked: Mapping[str, float | None], tex
         )
     if found is None:
         raise RetvecLiteError(
-            f"No threshold that keeps a right answer gives so few false alarms: {min(alarms):.1%} is the least in {where}."
+            f"No threshold that keeps a right answer gives so few false alarms: {percent(min(alarms), 1)} is the least in {where}."
         )
     return found
 

@@ -28,7 +28,7 @@ from retvec_lite.report_page.elements import (
     shares,
     table,
 )
-from retvec_lite.terminal import counted
+from retvec_lite.terminal import counted, percent
 
 _LABELS: Final = 200
 """Labels in the table; `report.json` has all."""
@@ -115,7 +115,7 @@ def ways_section(held_out: HeldOutAnswers) -> Element:
 
 
 def _way(name: str, share: float) -> tuple[Sequence[Content], str]:
-    return [name, bar(share, f"{share:.1%}")], f"{share:.1%}"
+    return [name, bar(share, percent(share, 1))], percent(share, 1)
 
 
 def learning_section(
@@ -169,11 +169,11 @@ def coverage_section(found: Rejection) -> Element:
         shares("right answers", [*values, found.answered_accuracy]),
     )
     chart.line([(point.coverage, point.accuracy) for point in found.coverage], "curve")
-    told = f"{found.answered:.0%} answered, {found.answered_accuracy:.1%} of them right"
+    told = f"{percent(found.answered)} answered, {percent(found.answered_accuracy, 1)} of them right"
     chart.dot(found.answered, found.answered_accuracy, told, 5, "here")
     note = f"With its threshold, {told}; the others belong to none of the labels. Fewer answers are better ones."
     if found.answered == 1:
-        note = f"All texts are answered, and {found.answered_accuracy:.1%} of the answers are right. A threshold gives fewer and better answers."
+        note = f"All texts are answered, and {percent(found.answered_accuracy, 1)} of the answers are right. A threshold gives fewer and better answers."
     return section("answered", "Answers, or none", note, chart.element())
 
 
