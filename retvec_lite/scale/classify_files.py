@@ -135,15 +135,11 @@ def classify_files(
     reading = {"required": [text_column], "delimiter": delimiter, "whole": True}
     added = label_column, probability_column
     columns = _all_columns(sources, skip_bad_rows, reading, added)
-    size = max(1, sum(os.path.getsize(source) for source in sources) // 1000)
     skipped, count = Skipped(skip_bad_rows), 0
     with watched(progress) as report, _opened(output, columns, added, classify.several) as write:
-        for rows, position in _batches(sources, skipped, reading):
-            for row, *answer in zip(rows, *classify.answers(row[text_column] for row in rows), strict=True):
-                row |= zip(added, map(_short, answer), strict=True)
+        for rows in _answered(sources, skipped, reading, classify, added, report):
             write(rows)
             count += len(rows)
-            report(_WHAT, min(position // 1000, size), size)
     seconds = time.perf_counter() - began
     return FilesReport(output, count, skipped.count, skipped.sentences(), seconds, classify.classifier.workers)
 
@@ -208,6 +204,24 @@ def _batches(sources: Sequence[Path], skipped: Skipped, reading: dict[str, Any])
                     batch, characters = [], 0
             yield batch, behind + rows.position
         behind += os.path.getsize(source)
+
+
+def _answered(
+    sources: Sequence[Path],
+    skipped: Skipped,
+    reading: dict[str, Any],
+    classify: BatchClassifier,
+    added: tuple[str, str],
+    report: Progress,
+) -> Iterator[list[Fields]]:
+    """Yield some rows after the other, with their answers in the `added` columns, and tell how many kB are done."""
+    (text,) = reading["required"]
+    size = max(1, sum(os.path.getsize(source) for source in sources) // 1000)
+    for rows, position in _batches(sources, skipped, reading):
+        for row, *answer in zip(rows, *classify.answers(row[text] for row in rows), strict=True):
+            row |= zip(added, map(_short, answer), strict=True)
+        yield rows
+        report(_WHAT, min(position // 1000, size), size)
 
 
 def _short(answer: Any) -> Any:

@@ -215,19 +215,8 @@ def make_examples(
     labels = labels if none_label is None or none_label in labels else (*labels, none_label)
     clean = (*training.texts, *described.texts, *unlabelled)
     ways: dict[str, Any] = {"variants": variants, "typo_rate": typo_rate, "common_words": common_words}
-    # A name is a word or two, of which little would be left.
-    names = [text for text, origin in zip(described.texts, described.origins, strict=True) if origin is Origin.NAME]
-    others = described.texts[len(names) :]
-    pairs = zip(
-        write_variants(training.texts, seed=seed, **ways),
-        write_variants((*others, *unlabelled), seed=seed + 2, **ways),
-        strict=True,
-    )
-    variant_texts: list[Sequence[str]] = [(*texts, *names, *more) for texts, more in pairs]
-    held_out = {way: mistype_many(validation.texts, way.rate, seed + 1) for way in Way if way.rate is not None}
-    if typo_rate:
-        draw = random.Random(seed + 1).random
-        held_out[Way.DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in validation.texts]
+    variant_texts = _variants_of_all(training.texts, described, unlabelled, seed, ways)
+    held_out = _mistyped(validation.texts, typo_rate, seed + 1)
     if translation:
         translated = translation.variants(clean, len(variant_texts), seed)
         variant_texts = [variant for pair in zip(variant_texts, translated, strict=True) for variant in pair]
@@ -270,6 +259,26 @@ def make_examples(
         refit=refit,
         none=None if none_label is None else labels.index(none_label),
     )
+
+
+def _variants_of_all(
+    texts: Sequence[str], described: Described, unlabelled: Sequence[str], seed: int, ways: Mapping[str, Any]
+) -> list[Sequence[str]]:
+    """Return variants of everything that is learned from, see `write_variants`."""
+    # A name is a word or two, of which little would be left.
+    names = [text for text, origin in zip(described.texts, described.origins, strict=True) if origin is Origin.NAME]
+    others = (*described.texts[len(names) :], *unlabelled)
+    pairs = zip(write_variants(texts, seed=seed, **ways), write_variants(others, seed=seed + 2, **ways), strict=True)
+    return [(*written, *names, *more) for written, more in pairs]
+
+
+def _mistyped(texts: Sequence[str], typo_rate: float, seed: int) -> dict[Way, Sequence[str]]:
+    """Return held-out texts in each of the ways but that of a translation, disguised only where a training is, too."""
+    found: dict[Way, Sequence[str]] = {way: mistype_many(texts, way.rate, seed) for way in Way if way.rate is not None}
+    if typo_rate:
+        draw = random.Random(seed).random
+        found[Way.DISGUISED] = [(disguise if draw() < 0.5 else add_ending)(text, draw) for text in texts]
+    return found
 
 
 def _weights(texts: Dataset, training: Dataset, described: int = 0) -> Floats | None:
