@@ -16,13 +16,12 @@ from sklearn.metrics import f1_score
 
 import retvec_lite as rl
 from benchmarks.common import RESULTS
-from benchmarks.data.prepare import fetch
 from benchmarks.data.sets import read_part, sampled
 from benchmarks.systems.linear import choose_penalty, train
 from benchmarks.systems.names import SVM
 from benchmarks.tables.cells import markdown_table
 from makers.ready.recipes import RECIPES
-from makers.ready.source import Labelled, github
+from makers.ready.source import Labelled
 from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.data.typos import mistype_many
@@ -38,7 +37,6 @@ _LEARNED: Final = 100_000
 """Texts that the rival learns from, at most: more take it hours and more memory than most machines have."""
 _TESTED: Final = 20_000
 _SEED: Final = 3
-_LISTED: Final = "5faf2ba42d7b1c0977169ec3611df25a3c08eb13"
 _F1: Final = "macro-F1, clean"
 _ABROAD: Final = ("found / kept / macro-F1", "ours", "SVM", "word list")
 _LURES: Final = re.compile(
@@ -106,30 +104,25 @@ def measure(name: str, file: str, data: Path, cache: Path, *, quick: bool = Fals
 def _abroad(
     name: str, systems: Mapping[str, Guess], every: Collection[str], cache: Path, *, quick: bool
 ) -> list[tuple[str, ...]]:
-    """Return the lines of a table of the tests in other languages; the lists of bad words are in these languages."""
+    """Return the lines of a table of the tests in other languages."""
     recipe, lines = RECIPES[name], []
     for language, source in recipe.abroad.items():
         rows = source.rows(cache)
         rows = [rows[row] for row in sampled(len(rows), _FEW if quick else _TESTED)]
         right = [labels.split("|") for _, labels in rows]
-        own = {**systems, **(_bad_words(language[:2], cache) if name.startswith("toxicity") else {})}
-        shares = [_shares(guess([text for text, _ in rows], every), right, recipe.alarm) for guess in own.values()]
+        shares = [_shares(guess([text for text, _ in rows], every), right, recipe.alarm) for guess in systems.values()]
         cells = [" / ".join(f"{share:.3f}".removeprefix("0") for share in each) for each in shares]
         lines.append((f"{language} ({len(rows):,})", *cells))
     return lines
 
 
 def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) -> tuple[float, ...]:
-    """Return the share of right answers; where a label raises an alarm, of what is found and of what is kept, and the mean of both kinds' F1.
-
-    Where texts may have another label beside that one, it raises the alarm as well.
-    """
+    """Return the share of right answers; where a label raises an alarm, of what is found and of what is kept, and the mean of both kinds' F1."""
     hits = np.array([one in labels for one, labels in zip(found, right, strict=True)])
     if not alarm:
         return (float(hits.mean()),)
     meant = np.array([alarm in labels for labels in right])
-    alarms = {label for labels in right if alarm in labels for label in labels} or {alarm}
-    raised = np.array([one in alarms for one in found])
+    raised = np.array(found) == alarm
     both = meant.any() and not meant.all()
     score = float(f1_score(meant, raised, average="macro")) if both else math.nan
     return _mean(raised[meant]), 1 - _mean(raised[~meant]), score
@@ -205,16 +198,6 @@ def _word_list(name: str) -> dict[str, Guess]:
             "19 words, links": lambda texts, _: ["spam" if _LURES.search(text) else "ham" for text in texts],
         }
     return {}
-
-
-def _bad_words(language: str, cache: Path) -> dict[str, Guess]:
-    """Return the list of bad words of a language that most projects take: in Korean they may be parts of words."""
-    path = cache / "bad_words" / language
-    fetch(*github("LDNOOBW/List-of-Dirty-Naughty-Obscene-and-Otherwise-Bad-Words", _LISTED, language), path)
-    words = [re.escape(word) for word in path.read_text(encoding="utf-8").lower().split("\n") if word]
-    bounds = ("", "") if language == "ko" else (r"\b(?:", r")\b")
-    bad = re.compile("|".join(words).join(bounds))
-    return {"word list": lambda texts, _: ["hate" if bad.search(text.lower()) else "none" for text in texts]}
 
 
 def _best(probabilities: Floats, labels: Sequence[str], asked: Collection[str]) -> list[str]:

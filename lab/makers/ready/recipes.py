@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
-from makers.ready.abroad import TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
@@ -176,16 +175,6 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         options={"unknown_label": "none"},
         alarm="hate",
         plain=("Banking77", "CLINC150", "SMS spam"),
-    ),
-    "toxicity-europe": Recipe(
-        "whether a text in German, Spanish, French, Italian, Portuguese or Russian is hateful, offensive, or neither",
-        "Do not punish people by it, and do not let it decide alone. It learned Arabic, Korean, Polish and Turkish as well, but does not know them well enough; "
-        "English is for `toxicity`. It misses much, and takes part of what is said against hate for hate.",
-        sources=TOXICITY_ABROAD,
-        abroad=TOXICITY_TESTS_ABROAD,
-        options={"unknown_label": "none"},
-        alarm="hate",
-        plain=("MASSIVE",),
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

@@ -5,9 +5,10 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from owners import archive, put
 
-from makers.ready.messages import SPAM, SPAM_TESTS
+from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
 
 MAIL = """From x@y Thu
 Subject: Re: [list] Lunch
@@ -47,3 +48,26 @@ def test_messages_collected_later_do_not_repeat_the_collection(tmp_path: Path) -
     rows = "LABEL,TEXT\nham,see you :)\nspam,Winner you have won a prize. Call 080 today\nSmishing,Your parcel waits\nham,Ok\n"
     put(tmp_path, later, {"DatasetCombined.csv": rows.encode(), "sms+spam+collection.zip": packed.getvalue()})
     assert later.rows(tmp_path) == [("Your parcel waits", "spam"), ("Ok", "ham")]
+
+
+@pytest.mark.parametrize(
+    ("language", "content"),
+    [
+        ("id", "Teks,label\nbad,promo\nworse,penipuan\ngood,normal\n"),
+        ("tr", "Message;GroupText\nbad;Spam\ngood;Normal\n"),
+    ],
+)
+def test_messages_are_spam_or_ham(tmp_path: Path, language: str, content: str) -> None:
+    source = SPAM_TESTS_ABROAD[language]
+    (address,) = source.files
+    put(tmp_path, source, {address.rpartition("/")[2]: content.encode()})
+    assert dict(source.rows(tmp_path)) in (
+        {"bad": "spam", "worse": "spam", "good": "ham"},
+        {"bad": "spam", "good": "ham"},
+    )
+
+
+def test_translations_of_learned_messages_are_no_tests(tmp_path: Path) -> None:
+    rows = "".join(f"spam,{number},b{number}\n" for number in range(40))
+    put(tmp_path, SPAM_TESTS_ABROAD["de"], {"data-en-hi-de-fr.csv": f"labels,text,text_de\n{rows}".encode()})
+    assert 0 < len(SPAM_TESTS_ABROAD["de"].rows(tmp_path)) < 40

@@ -26,11 +26,6 @@ def test_alarms_are_counted_apart() -> None:
     assert found == 0.5 and math.isnan(kept) and math.isnan(score)
 
 
-def test_where_two_labels_are_right_both_raise_the_alarm() -> None:
-    right = [["hate", "offensive"], ["hate", "offensive"], ["none"], ["none"]]
-    assert _shares(["hate", "offensive", "none", "offensive"], right, "hate")[:2] == (1, 0.5)
-
-
 def test_one_word_that_changes_the_answer_is_named() -> None:
     def answer(texts: Sequence[str]) -> list[str]:
         return ["bad" if "deaf" in text else "good" for text in texts]

@@ -5,13 +5,11 @@ import re
 
 import pytest
 
-from makers.ready.abroad import LANGUAGES
 from makers.ready.messages import SPAM_LANGUAGES
 from makers.ready.statements import draw, fill, read
 
 LABELS = {
     "groups": ["hate", "none", "offensive"],
-    **{f"groups-{language}": ["hate", "none", "offensive"] for language in LANGUAGES},
     "messages": ["spam", "ham"],
     "takeovers": ["attack", "none"],
     **{f"messages-{language}": ["spam", "ham"] for language in SPAM_LANGUAGES},
@@ -40,6 +38,4 @@ def test_no_frame_stands_for_two_labels(name: str) -> None:
 def test_a_vowel_takes_another_article_in_english_alone() -> None:
     drawn = [text.lower() for text, _ in draw("groups", {"none": 2000}, 1)]
     assert any(" an a" in text for text in drawn) and not any(re.search(r"\ba [aeiou]", text) for text in drawn)
-    assert any(
-        " a il" in f" {text}" or " a a" in text or " a e" in text for text, _ in draw("groups-it", {"hate": 500}, 1)
-    )
+    assert any(re.search(r"\ba [AEIO]", text) for text, _ in draw("messages-es", {"ham": 500}, 1))
