@@ -22,13 +22,12 @@ from retvec_lite.converters.parity import (
     Difference,
     RuntimeResult,
     bounded,
-    short,
 )
 from retvec_lite.converters.parity.examiner import Examiner, place, stage_names
 from retvec_lite.converters.parity.oracle import Match, Oracle, magnitude
 from retvec_lite.converters.recipes import RECIPES, FormatFacts, Recipe, find_recipe
 from retvec_lite.decision import Decision
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.manifest import RELEASE, size_of
 from retvec_lite.model.file_sizes import USUAL_KB
 from retvec_lite.model.weight_files import TrainedModel
@@ -44,6 +43,9 @@ FORMATS: Final[Mapping[str, str]] = {
 """What users type -> the `Format`, in the order of reports. They are imported on first use: their packages are optional."""
 
 ALL: Final = "all"
+
+MOST_SHOWN: Final = 200
+"""Characters of a setting that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -275,8 +277,8 @@ def require_origin(file: str, classifier: TrainedModel, labels: Sequence[str], m
         ("names of inner tensors", metadata.get("tensors"), _tensors(classifier)),
     ):
         if found != wanted:
-            reference = f"{short(wanted)} as in {REFERENCE_NAME}"
-            raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {short(found)}.")
+            reference = f"{shown(wanted, MOST_SHOWN)} as in {REFERENCE_NAME}"
+            raise RetvecLiteError(f"{file}: the {what} must be {reference}, not {shown(found, MOST_SHOWN)}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,9 @@ from retvec_lite.converters.parity import (
 from retvec_lite.converters.parity.examiner import Examiner, one_core
 from retvec_lite.converters.parity.golden import GOLDEN_NAME, check_golden
 from retvec_lite.converters.recipes import RECIPES
-from retvec_lite.data.dataset import STARTER, Dataset, as_dataset
+from retvec_lite.data.dataset import STARTER, as_dataset
 from retvec_lite.errors import RetvecLiteError, shown
-from retvec_lite.foreign import read_whole
+from retvec_lite.foreign import read_file
 from retvec_lite.json_text import parse_json
 from retvec_lite.manifest import fingerprint
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
@@ -204,7 +204,9 @@ def real_texts(
     # Any texts will do, so bad rows are none of this command's business.
     dataset = as_dataset(given, **columns, split="test", multi_label=model.multi_label, skip_bad_rows=True)
     is_starter = isinstance(given, str) and given == STARTER
-    chosen = _spread(dataset, STARTER_TEXTS if is_starter else DATA_TEXTS)
+    # Evenly spread, so that a file sorted by label or language keeps all of them.
+    count = min(len(dataset), STARTER_TEXTS if is_starter else DATA_TEXTS)
+    chosen = dataset.select(np.linspace(0, len(dataset) - 1, count).round().astype(int).tolist())
     labels = chosen.label_sets if set(model.labels).issuperset(chosen.classes) else None
     return RealTexts(
         "the starter data (test.csv, ten languages)" if is_starter else dataset.path.name, chosen.texts, labels
@@ -214,13 +216,6 @@ def real_texts(
 def labels_bytes(labels: Sequence[str]) -> bytes:
     """Return `labels.txt`: one label a line, in the order of the probabilities."""
     return "".join(f"{label}\n" for label in labels).encode()
-
-
-def _spread(dataset: Dataset, most: int) -> Dataset:
-    """Return at most `most` rows, evenly spread, so that a file sorted by label or language keeps all of them."""
-    if len(dataset) <= most:
-        return dataset
-    return dataset.select(np.linspace(0, len(dataset) - 1, most).round().astype(int).tolist())
 
 
 def _folder_problems(
@@ -234,12 +229,10 @@ def _folder_problems(
             answers[kind.golden_key(recipe)] = (table, kind.facts(recipe).parity_tolerance)
     problems = []
     try:
-        if read_whole(folder / LABELS_NAME) != labels_bytes(model.labels):
+        if read_file(folder / LABELS_NAME) != labels_bytes(model.labels):
             problems.append(f"{LABELS_NAME} does not hold the labels of {REFERENCE_NAME} in their order.")
         if answers:
-            check_golden(read_whole(folder / GOLDEN_NAME), examiner.golden_json(answers))
-    except OSError as error:
-        problems.append(_unreadable(error))
+            check_golden(read_file(folder / GOLDEN_NAME), examiner.golden_json(answers))
     except RetvecLiteError as error:
         problems.append(str(error))
     return problems
@@ -248,10 +241,8 @@ def _folder_problems(
 def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
     """Return a line for each artifact whose bytes are not, under any name, among those that `report.json` lists."""
     try:
-        report = parse_json(read_whole(folder / REPORT_NAME), REPORT_NAME)
+        report = parse_json(read_file(folder / REPORT_NAME), REPORT_NAME)
         written = {str(item["sha256"]) for item in report["artifacts"]}
-    except OSError as error:
-        return [_unreadable(error)]
     except RetvecLiteError as error:
         return [str(error)]
     except (TypeError, KeyError) as error:
@@ -262,7 +253,3 @@ def _changed_artifacts(folder: Path, artifacts: Sequence[Path]) -> list[str]:
         for name, digest in found.items()
         if digest not in written
     ]
-
-
-def _unreadable(error: OSError) -> str:
-    return f"{error.filename} cannot be read: {error.strerror}."

@@ -214,11 +214,6 @@ def words(values: Sequence[int] | Ints, config: EncoderConfig) -> Ints:
     return slots
 
 
-def count_pieces(values: Sequence[int], config: EncoderConfig) -> int:
-    """Return how many word slots a text needs, which may be more than `max_words`."""
-    return len(_pieces(list(values), config))
-
-
 def bits(slots: Ints) -> Floats:
     """Write every code point as its 21 binary digits, most significant first: rule 6 of the contract.
 

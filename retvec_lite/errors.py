@@ -44,10 +44,10 @@ _SHOWN: Final = 60
 """Characters of a wrong value that an error shows."""
 
 
-def shown(value: object) -> str:
-    """Return a value for an error, in one line that is not long."""
+def shown(value: object, most: int = _SHOWN) -> str:
+    """Return a value for an error, in one line of at most so many characters."""
     try:
         found = " ".join(repr(value).split())
     except (ValueError, RecursionError):  # an integer of too many digits, or a value that is nested too deep
         found = f"a value of the type {type(value).__name__}"
-    return found if len(found) <= _SHOWN else f"{found[: _SHOWN - 3]}..."
+    return found if len(found) <= most else f"{found[: most - 3]}..."

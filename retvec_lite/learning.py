@@ -16,6 +16,7 @@ from retvec_lite.arguments import checked
 from retvec_lite.data.copies import as_written
 from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.labels import join_labels
+from retvec_lite.data.texts import encodable
 from retvec_lite.data.warnings import check_single
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import TEXT, check_fields, listed, number, parse_json
@@ -101,20 +102,15 @@ def texts_bytes(dataset: Dataset) -> bytes:
     weights: Sequence[float | None] = dataset.weights or [None] * len(dataset)
     rows = zip(dataset.texts, dataset.label_sets if dataset.multi_label else dataset.labels, weights, strict=True)
     lines = [
-        _line({"text": _whole(text), "label": label} | ({} if weight is None else {"weight": weight}))
+        _line({"text": encodable(text), "label": label} | ({} if weight is None else {"weight": weight}))
         for text, label, weight in rows
     ]
-    lines += [_line({"label": label, "description": _whole(text)}) for label, text in dataset.descriptions]
+    lines += [_line({"label": label, "description": encodable(text)}) for label, text in dataset.descriptions]
     return b"".join(lines)
 
 
 def _line(row: dict[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
-
-
-def _whole(text: str) -> str:
-    """Return a text with U+FFFD for each half of a character, which no file can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_texts_file(path: Path, multi_label: bool) -> Dataset:

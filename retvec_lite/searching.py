@@ -231,7 +231,7 @@ class PairScore:
         counts = np.array([self._texts_with[word] for word in self._texts_with])
         weights = 1 - np.log(counts + 0.5) / np.log(len(texts) + 1.5)
         self._weights: dict[str, float] = dict(zip(self._texts_with, np.maximum(weights, 0.0).tolist(), strict=True))
-        self._totals = [self._weight(words.elements()) for words in self._texts]
+        self._totals = [sum(self._weights[word] for word in words.elements()) for words in self._texts]
 
     def __call__(self, one: int, other: int) -> float:
         """Return the score of two texts."""
@@ -257,9 +257,6 @@ class PairScore:
         if min(self._texts_with[one], self._texts_with[other]) > _RARE:
             return False
         return edits(one, other) <= 1 + (min(len(one), len(other)) >= _LONG)
-
-    def _weight(self, words: Iterator[str]) -> float:
-        return sum(self._weights[word] for word in words)
 
 
 @functools.lru_cache(2**18)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from retvec_lite.arguments import checked
 from retvec_lite.errors import RetvecLiteError, reason, shown
 from retvec_lite.files import atomic_write, refuse_existing
-from retvec_lite.foreign import read_whole
+from retvec_lite.foreign import read_file
 from retvec_lite.manifest import MANIFEST_NAME, UpdateError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def read_private_key(path: str | os.PathLike[str]) -> "Ed25519PrivateKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    content = _read(path)
+    content = read_file(Path(path), _LONGEST)
     try:
         key = load_pem_private_key(content, None)
     except TypeError as error:
@@ -132,7 +132,7 @@ def check_signature(manifest: bytes, signature: bytes, key: str | os.PathLike[st
 def _public_keys(key: str | os.PathLike[str]) -> list[str]:
     text = _joined(os.fspath(key))
     if not _PUBLIC.fullmatch(text) and os.path.isfile(key):
-        text = _joined(_read(key).decode("ascii", "replace"))
+        text = _joined(read_file(Path(key), _LONGEST).decode("ascii", "replace"))
     if not _PUBLIC.fullmatch(text):
         raise UpdateError(
             "UPDATE_KEY",
@@ -148,13 +148,6 @@ def _public_keys(key: str | os.PathLike[str]) -> list[str]:
 
 def _joined(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    try:
-        return read_whole(Path(path), _LONGEST)
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read the key {os.fspath(path)}: {error.strerror or error}.") from error
 
 
 def _no_private_key(path: str | os.PathLike[str]) -> RetvecLiteError:

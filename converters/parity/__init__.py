@@ -246,12 +246,6 @@ def results_table(artifacts: Sequence[ArtifactResult]) -> Table:
     return Table("", _COLUMNS, lines)
 
 
-def short(value: object) -> str:
-    """Return a value as text of at most 200 characters."""
-    text = repr(value)
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
 def bounded(
     name: str, question: Literal["file", "computation"], differences: Sequence[Difference], bound: float
 ) -> Check:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats
 from retvec_lite.converters import PROBABILITIES
-from retvec_lite.converters.format import Contents, OpenArtifact, require_origin
-from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded, short
+from retvec_lite.converters.format import MOST_SHOWN, Contents, OpenArtifact, require_origin
+from retvec_lite.converters.parity import Check, Difference, RuntimeResult, bounded
 from retvec_lite.converters.parity.examiner import (
     ENCODING,
     Examiner,
@@ -36,7 +36,7 @@ from retvec_lite.converters.tflite.graph import (
     sizes,
     values_of,
 )
-from retvec_lite.errors import RetvecLiteError
+from retvec_lite.errors import RetvecLiteError, shown
 from retvec_lite.meaning import CODEBOOK_ROWS, CODEBOOKS, PROJECTION, letter_table
 from retvec_lite.model.heads import VECTOR
 from retvec_lite.model.weight_files import TrainedModel
@@ -194,8 +194,9 @@ def _check_origin(artifact: Artifact, model: Any, recipe: Recipe, classifier: Tr
     listed, found = list(artifact.signatures), signatures_of(model)
     if listed != found:
         raise RetvecLiteError(
-            f"The metadata does not list the signatures of the graph: {short([item.to_dict() for item in listed])} "
-            f"instead of {short([item.to_dict() for item in found])}."
+            "The metadata does not list the signatures of the graph: "
+            + " instead of ".join(shown([item.to_dict() for item in items], MOST_SHOWN) for items in (listed, found))
+            + "."
         )
 
 

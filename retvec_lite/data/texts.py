@@ -179,6 +179,11 @@ def _is_row(part: object) -> bool:
     return isinstance(part, str | bytes | tuple | Mapping) or not isinstance(part, Iterable)
 
 
+def encodable(text: str) -> str:
+    """Return a text with U+FFFD, as the model reads it, for each half of a character, which no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def or_none(value: object) -> object:
     """Return None for what libraries write for a missing value: NaN, NaT, pandas' NA."""
     if getattr(value, "ndim", None) == 0:

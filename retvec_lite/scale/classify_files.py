@@ -27,6 +27,7 @@ from retvec_lite.data.rows import (
     format_of,
 )
 from retvec_lite.data.sources import data_files, refuse_input
+from retvec_lite.data.texts import encodable
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_file, require_writable
 from retvec_lite.runtime.pool import check_count
@@ -256,13 +257,13 @@ def _opened(
 
         def write_json(rows: Sequence[Fields]) -> None:
             lines = (_json({name: row.get(name) for name in names}) for row in rows)
-            stream.write(_valid("".join(f"{line}\n" for line in lines)).encode())
+            stream.write(encodable("".join(f"{line}\n" for line in lines)).encode())
 
         def write_table(rows: Sequence[Fields]) -> None:
             lines = io.StringIO()
             writer = csv.writer(lines, delimiter=DELIMITERS[suffix], lineterminator="\n")
             writer.writerows([_cell(row.get(name), name in added) for name in names] for row in rows)
-            stream.write(_valid(lines.getvalue()).encode())
+            stream.write(encodable(lines.getvalue()).encode())
 
         if suffix not in JSON_SUFFIXES:
             write_table([dict(zip(names, names, strict=True))])
@@ -282,7 +283,7 @@ def _parquet(
         name: pa.list_(kind) if several else kind for name, kind in zip(added, (pa.string(), pa.float32()), strict=True)
     }
     schema = pa.schema([(name, kind or pa.string()) for name, kind in kinds.items()])
-    texts = {name: _json if kind is None else _valid for name, kind in kinds.items() if kind in (None, pa.string())}
+    texts = {name: _json if kind is None else encodable for name, kind in kinds.items() if kind in (None, pa.string())}
     with pa.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
 
         def write(rows: Sequence[Fields]) -> None:
@@ -352,12 +353,3 @@ def _cell(value: object, is_added: bool) -> str:
     if isinstance(value, list) and (is_added or (value and all(isinstance(one, str) for one in value))):
         return SEPARATOR.join(map(str, value))
     return _json(value) if isinstance(value, bool | dict | list | tuple) else _text(value)
-
-
-def _valid(text: str) -> str:
-    """Return a text with U+FFFD, as the model reads it, for what is no Unicode: an unpaired surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -196,11 +196,11 @@ def test_a_spoiled_artifact_is_found_and_told(
     ("name", "content", "sentence"),
     [
         ("labels.txt", b"two\none\nthree\nfour\nfive\n", "labels.txt does not hold the labels"),
-        ("labels.txt", None, "labels.txt cannot be read"),
+        ("labels.txt", None, "labels.txt: No such file"),
         ("golden.json", b"{}", "golden.json is not what export writes"),
-        ("golden.json", None, "golden.json cannot be read"),
+        ("golden.json", None, "golden.json: No such file"),
         ("report.json", b"{}", "report.json is not what export writes"),
-        ("report.json", None, "report.json cannot be read"),
+        ("report.json", None, "report.json: No such file"),
     ],
 )
 def test_the_files_beside_the_artifacts_count(

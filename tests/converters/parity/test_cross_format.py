@@ -84,7 +84,7 @@ def packed(strings: Iterator[str], config: EncoderConfig) -> Iterator[str]:
     together: list[str] = []
     chars = pieces = 0
     for number, string in enumerate(strings):
-        needed = contract.count_pieces([ord(char) for char in string], config)
+        needed = len(contract._pieces([ord(char) for char in string], config))
         if together and (chars + len(string) + 1 > config.max_chars or pieces + needed > config.max_words):
             yield "".join(together)
             together, chars, pieces = [], 0, 0
