@@ -16,12 +16,13 @@ from retvec_lite.arguments import checked
 from retvec_lite.data.copies import as_written
 from retvec_lite.data.dataset import Dataset, ReadingOptions, as_dataset
 from retvec_lite.data.labels import join_labels
+from retvec_lite.data.lines import explained
 from retvec_lite.data.texts import encodable
 from retvec_lite.data.warnings import check_single
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import TEXT, check_fields, listed, number, parse_json
 from retvec_lite.model.weight_files import TrainedModel
-from retvec_lite.terminal import one_line
+from retvec_lite.terminal import counted, one_line
 from retvec_lite.training.options import TrainOptions
 from retvec_lite.training.request import OWN
 
@@ -55,10 +56,8 @@ class Lesson:
         if not self.changes:
             return f"Nothing changed: there is no text to learn from that was not there with this label.{known}"
         labels = f" New labels: {', '.join(map(one_line, self.new_labels))}." if self.new_labels else ""
-        return (
-            f"Learned {self.added:,} new {'text' if self.added == 1 else 'texts'} and {self.corrected:,} corrected "
-            f"{'one' if self.corrected == 1 else 'ones'}.{known}{labels}"
-        )
+        learned = f"{counted(self.added, 'new text')} and {counted(self.corrected, 'corrected one')}"
+        return f"Learned {learned}.{known}{labels}"
 
 
 def joined(kept: Dataset | None, new: Dataset) -> tuple[Dataset, Lesson]:
@@ -119,10 +118,8 @@ def read_texts_file(path: Path, multi_label: bool) -> Dataset:
     Raises:
         RetvecLiteError: for a file that cannot be read, or a line that `texts_bytes` would not write.
     """
-    try:
+    with explained(path):
         lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise RetvecLiteError(f"Cannot read {path}: {error.strerror or error}.") from error
     rows = [_row(line, f"{path}, line {number}", multi_label) for number, line in enumerate(lines, 1) if line.strip()]
     if not rows:
         raise RetvecLiteError(f"{path} holds no texts to go on from: train again on all texts.")

@@ -56,10 +56,6 @@ def test_equal_probabilities_keep_the_order_of_the_labels(classifier: rl.Classif
     assert [label for label, _ in classifier.predict("1A")][:2] == ["digits", "CAPITALS"]
 
 
-def test_a_string_is_one_text_not_a_sequence_of_characters(classifier: rl.Classifier) -> None:
-    assert classifier.probabilities("12 A").shape == (1, 3)
-
-
 def test_a_long_text_is_answered_by_its_windows(classifier: rl.Classifier) -> None:
     text = "hello there, how are you doing " * 2 + "my number is 1234567"
     windows = [tiny_probabilities(window) for window in cut_windows(text, classifier.config)]
@@ -94,7 +90,8 @@ def test_texts_come_in_many_containers(classifier: rl.Classifier, column: Callab
     assert list(classifier.predict_many(column(texts), top=1)) == classifier.predict(texts, top=1)
 
 
-def test_a_single_string_is_a_list_of_one() -> None:
+def test_a_single_string_is_a_list_of_one(classifier: rl.Classifier) -> None:
+    assert classifier.probabilities("12 A").shape == (1, 3)
     assert as_texts("12 A") == ["12 A"]
     assert as_texts(np.array(["12 A"])[0]) == ["12 A"]
     assert as_texts([]) == as_texts(np.array([], str)) == as_texts(pd.Series([], dtype=str)) == []
@@ -171,17 +168,6 @@ def test_any_number_of_texts_is_answered_in_order_and_as_they_come(tiny_model: s
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_wrong_text_among_many_is_told_by_its_place(tiny_model: str, workers: int) -> None:
-    classifier = rl.load(tiny_model, workers=workers)
-    texts: list[Any] = ["a"] * 500
-    texts[321] = 7
-    with pytest.raises(RetvecLiteError, match="Texts must be strings, but the one at index 321 is of type int"):
-        list(classifier.predict_many(texts))
-    # Nothing is stuck afterwards.
-    assert len(classifier.predict(["12"] * 300)) == 300
-
-
-@pytest.mark.parametrize("workers", [1, 2])
 def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before(tiny_model: str, workers: int) -> None:
     def texts() -> Iterator[str]:
         yield from ["a"] * 200
@@ -193,14 +179,17 @@ def test_what_the_texts_themselves_raise_comes_after_the_answers_to_those_before
         next(answers)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("place", [0, 1, 63, 64, 65, 300])
-def test_a_wrong_text_comes_after_the_answers_to_those_before(tiny_model: str, place: int) -> None:
+def test_a_wrong_text_comes_after_the_answers_to_those_before(tiny_model: str, place: int, workers: int) -> None:
     texts: list[Any] = ["1"] * 400
     texts[place] = None
-    answers = rl.load(tiny_model, workers=2).predict_many(texts, top=1)
+    classifier = rl.load(tiny_model, workers=workers)
+    answers = classifier.predict_many(texts, top=1)
     assert [next(answers)[0].label for _ in range(place)] == ["digits"] * place
     with pytest.raises(RetvecLiteError, match=f"the one at index {place} is of type NoneType"):
         next(answers)
+    assert len(classifier.predict(["12"] * 300)) == 300, "nothing is stuck afterwards"
 
 
 def test_bad_arguments_are_refused(classifier: rl.Classifier, tiny_model: str) -> None:

@@ -173,15 +173,6 @@ def test_the_installed_wheel_works_without_the_source_tree(wheel: Path, tmp_path
     assert sizes == "7479 1830"
 
 
-def test_the_light_path_imports_neither_tensorflow_nor_a_runtime() -> None:
-    code = (
-        "import sys, retvec_lite.cli, retvec_lite.data.dataset, retvec_lite.classifier, retvec_lite.api\n"
-        "print([name for name in ('tensorflow', 'keras', 'ai_edge_litert', 'tflite_runtime', 'rich') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_every_package_folder_is_listed(project: dict) -> None:
     found = {
         f"{prefix}/{init.parent.relative_to(folder).as_posix()}".removesuffix("/.").replace("/", ".")

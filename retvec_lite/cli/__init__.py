@@ -26,13 +26,6 @@ UNKNOWN: Final = "unknown"
 """What is printed where a text belongs to none of the labels, and no label reads like that; JSON has null."""
 
 
-def png_file(text: str) -> str:
-    """Parse the name of a PNG file."""
-    if not text.lower().endswith(".png"):
-        raise argparse.ArgumentTypeError(f"the name must end in .png: {text!r}")
-    return text
-
-
 def load_quietly(
     path: str,
     runtime: str | None,

@@ -5,12 +5,12 @@
 
 import argparse
 
-from retvec_lite.cli import MODEL, add_options, load_quietly, png_file, told_warnings
+from retvec_lite.cli import MODEL, add_options, load_quietly, told_warnings
 from retvec_lite.comparing import compare
 from retvec_lite.converters.format import ALL, FORMATS
 from retvec_lite.converters.recipes import DEFAULT_RECIPE, RECIPES
+from retvec_lite.data.sources import check_output
 from retvec_lite.evaluating import evaluate
-from retvec_lite.files import refuse_existing
 from retvec_lite.loading import load
 from retvec_lite.playground import demo
 from retvec_lite.signing import PUBLIC_SUFFIX, make_key
@@ -32,7 +32,7 @@ def declare_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     _add_data(parser)
     add_options(parser, evaluate, without=("classifier", "data", "labels", "progress"), by={"metavar": "COLUMN"})
-    parser.add_argument("--plot", type=png_file, metavar="FILE.png", help="draw typo curve, calibration and coverage")
+    parser.add_argument("--plot", metavar="FILE.png", help="draw typo curve, calibration and coverage")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     add_options(parser, load, "runtime", "isolated")
@@ -45,7 +45,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
     if plot:
         import matplotlib.figure  # noqa: F401
 
-        refuse_existing(plot, force)
+        check_output(plot, force, (".png",), "Plots are", data)
     classifier = load_quietly(model, options.pop("runtime"), isolated=options.pop("isolated"))
     evaluation = evaluate(classifier, data, **options, progress=not as_json)
     if as_json:

@@ -9,7 +9,6 @@ from typing import Any
 
 from retvec_lite.data.outcome import ReliabilityBin
 from retvec_lite.data.rejection import Rejection
-from retvec_lite.errors import RetvecLiteError
 from retvec_lite.files import atomic_write
 
 Points = Sequence[tuple[float, float]]
@@ -88,11 +87,9 @@ def png(path: str | os.PathLike[str], title: str, panels: int) -> Iterator[list[
     """Yield axes to draw on, side by side; write the picture afterwards.
 
     Raises:
-        RetvecLiteError: for a name that does not end in `.png`, or a place that cannot be written.
+        RetvecLiteError: for a place that cannot be written.
         ModuleNotFoundError: when matplotlib is not installed.
     """
-    if not os.fspath(path).lower().endswith(".png"):
-        raise RetvecLiteError(f"A plot is a PNG file: {os.fspath(path)!r} must end in .png.")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from retvec_lite.data import lines
 from retvec_lite.errors import RetvecLiteError, SystematicError, shown
+from retvec_lite.terminal import counted
 
 DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 JSON_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
@@ -262,7 +263,7 @@ class RowReader:
             while len(record) > size and not record[-1].strip():
                 record.pop()
             if record and len(record) != size:
-                cells = f"{len(record)} cell{'s' * (len(record) != 1)}"
+                cells = counted(len(record), "cell")
                 self._skipped.bad(self.bad(line, f"{cells}, but the header has {size}{lines.cells_hint(record)}"))
             elif record and (problem := lines.problem_in(",".join(record))):
                 self._skipped.bad(self.bad(line, problem, SystematicError))

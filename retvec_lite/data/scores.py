@@ -17,10 +17,10 @@ from retvec_lite.data.labels import SEPARATOR, unknown_rows
 from retvec_lite.data.outcome import Bools, Outcome, ReliabilityBin
 from retvec_lite.data.plots import draw_coverage, draw_reliability, draw_typo_curve, png
 from retvec_lite.data.rejection import Rejection, measure_rejection
+from retvec_lite.data.sources import check_output
 from retvec_lite.data.typos import check_rate, mistype_many
 from retvec_lite.decision import Decision
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import refuse_existing
 from retvec_lite.terminal import Progress, counted, silent
 
 Classify = Callable[[Sequence[str]], Floats]
@@ -193,7 +193,7 @@ class Evaluation:
         Raises:
             RetvecLiteError: for a name that does not end in `.png`, a file that exists, or a place that cannot be written.
         """
-        refuse_existing(path, force)
+        check_output(path, force, (".png",), "Plots are")
         with png(path, self.source, bool(self.typos) + 1 + (self.rejection is not None)) as axes:
             if self.typos:
                 key, score = next(iter(score_names(self.micro_f1 is not None).items()))

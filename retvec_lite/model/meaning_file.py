@@ -21,7 +21,6 @@ import numpy.typing as npt
 from retvec_lite.contract import Floats
 from retvec_lite.equal_rows import products
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write
 from retvec_lite.json_text import parse_json
 from retvec_lite.model.weight_files import read_safetensors, typed_safetensors_bytes
 from retvec_lite.ngrams import CODES, table_integers
@@ -210,10 +209,6 @@ class MeaningFile:
         ]
         entries = np.array([(a & 255, a >> 8, b & 255, b >> 8, share) for a, b, share in rows], np.uint8)
         return np.frombuffer(bz2.compress(entries.T.tobytes()), np.uint8)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file whole or not at all; raises RetvecLiteError where it cannot be written."""
-        atomic_write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "MeaningFile":

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import atomic_write
 from retvec_lite.model import meaning_file as coded
 from retvec_lite.model.weight_files import typed_safetensors_bytes
 from retvec_lite.ngrams import PRIME
@@ -94,10 +93,6 @@ class PiecesFile:
             "card": json.dumps(dict(self.card), sort_keys=True, ensure_ascii=False),
         }
         return typed_safetensors_bytes(tensors, metadata)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file whole or not at all; raises RetvecLiteError where it cannot be written."""
-        atomic_write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "PiecesFile":

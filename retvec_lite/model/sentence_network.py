@@ -17,7 +17,6 @@ import numpy as np
 
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError, reason
-from retvec_lite.files import atomic_write
 from retvec_lite.json_text import parse_json
 from retvec_lite.model.facts import check_finite
 from retvec_lite.model.heads import PoolHead, head_from_dict
@@ -94,10 +93,6 @@ class SentenceNetwork:
             "card": json.dumps(dict(self.card), sort_keys=True, ensure_ascii=False),
         }
         return typed_safetensors_bytes({name: value.astype(np.float16) for name, value in arrays.items()}, metadata)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file whole or not at all; raises RetvecLiteError where it cannot be written."""
-        atomic_write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "SentenceNetwork":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from retvec_lite.errors import RetvecLiteError, install
+from retvec_lite.terminal import one_line
 
 PREFIX: Final = "hf://"
 
@@ -39,7 +40,7 @@ def fetch(address: str, patterns: Sequence[str] = _PATTERNS) -> Path:
     found = _ADDRESS.fullmatch(address) if len(address) <= _LONGEST else None
     if found is None:
         raise RetvecLiteError(
-            f"{_shown(address)} is no address of a model: write hf://user/model, or hf://user/model/file."
+            f"{one_line(address, _SHOWN)} is no address of a model: write hf://user/model, or hf://user/model/file."
         )
     repository, revision, file = found.groups()
     try:
@@ -63,7 +64,7 @@ def fetch(address: str, patterns: Sequence[str] = _PATTERNS) -> Path:
     try:
         places = [place for place in places if place.is_file()]
     except OSError as error:  # a part that is longer in bytes than this file system allows
-        raise RetvecLiteError(f"Cannot read {_shown(address)}: {error.strerror}.") from error
+        raise RetvecLiteError(f"Cannot read {one_line(address, _SHOWN)}: {error.strerror}.") from error
     if outside := next((place for place in places if not _is_inside(folder, place)), None):
         raise RetvecLiteError(f"{address}: {outside.name} is a link that leads out of the downloaded model.")
     if not places:
@@ -78,9 +79,3 @@ def _is_inside(snapshot: Path, place: Path) -> bool:
         roots.append(snapshot.parent.parent / "blobs")
     real = place.resolve()
     return any(root.resolve() in real.parents for root in roots)
-
-
-def _shown(address: str) -> str:
-    """Return an address for an error, without control characters, in one line that is not long."""
-    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in address)
-    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}..."

@@ -181,18 +181,8 @@ def test_a_part_of_the_rows_stays_what_it_is() -> None:
         ([["a", "b|c"]], {"multi_label": True}, r"the label 'b\|c' holds '\|', which separates labels"),
         ([["a", ["b"]]], {"multi_label": True}, "must be a string"),
         ([{"a": 1}], {"multi_label": True}, "or a list of them"),
-        (
-            [["a", "b"]],
-            {},
-            r'is a list of labels: \["a", "b"\]\. Pass --multi-label \(multi_label=True\) if .* several\.$',
-        ),
         ([["a", float("nan")]], {"multi_label": True}, "a missing value|must be a string"),
         ([["a\tb"]], {"multi_label": True}, "control character"),
-        (
-            [""],
-            {},
-            "the column 'label' is empty. Pass --multi-label \\(multi_label=True\\) if a text may have no label",
-        ),
     ],
 )
 def test_what_is_no_set_of_labels_is_refused(labels: list[Any], options: Any, message: str) -> None:

@@ -35,7 +35,7 @@ def meanings(words: tuple[str, ...] = ("the", "zoza", "дом")) -> MeaningFile:
 
 def test_round_trip(tmp_path: Path) -> None:
     before, path = meanings(), tmp_path / "m.safetensors"
-    before.save(path)
+    path.write_bytes(before.to_bytes())
     after = MeaningFile.load(path)
     assert (after.words, after.language, after.card) == (before.words, before.language, before.card)
     assert after.space == before.space == "of tests"
@@ -50,7 +50,7 @@ def test_a_word_of_thirty_two_bytes(tmp_path: Path) -> None:
     codes, codebooks = np.repeat(file.codes, 2, axis=1), file.codebooks.reshape(16, 256, 2, 4).swapaxes(1, 2)
     finer = dataclasses.replace(file, codes=codes, codebooks=codebooks.reshape(32, 256, 4))
     np.testing.assert_array_equal(finer.vectors, file.vectors)
-    finer.save(tmp_path / "m.safetensors")
+    (tmp_path / "m.safetensors").write_bytes(finer.to_bytes())
     after = MeaningFile.load(tmp_path / "m.safetensors")
     assert after.codes.shape == (3, 32) and after.to_bytes() == finer.to_bytes()
     np.testing.assert_array_equal(after.vectors, file.vectors)
@@ -68,7 +68,7 @@ def test_packaged_languages_go_together() -> None:
 def test_translations_are_kept(tmp_path: Path) -> None:
     shares = {"house": {"дом": 9, "zoza": 1}, "the": {"the": 255}}
     file = dataclasses.replace(meanings(), translations=shares)
-    file.save(tmp_path / "m.safetensors")
+    (tmp_path / "m.safetensors").write_bytes(file.to_bytes())
     after = MeaningFile.load(tmp_path / "m.safetensors")
     assert after.translations == shares and after.to_bytes() == file.to_bytes()
     for wrong in ({"a": {"b": 1}}, {"a": {"the": 0}}, {"a": {"the": 256}}):
@@ -78,7 +78,7 @@ def test_translations_are_kept(tmp_path: Path) -> None:
 
 def test_a_language_is_named_by_tag_or_file(tmp_path: Path) -> None:
     file, path = meanings(), tmp_path / "m.safetensors"
-    file.save(path)
+    path.write_bytes(file.to_bytes())
     assert language_file(file) is file and language_file(str(path)).words == language_file(path).words == file.words
     for unknown in ("tlh", "../en", "", tmp_path):
         with pytest.raises(RetvecLiteError, match=r"no table of meanings for the language .*: choose from .*en"):
@@ -125,7 +125,7 @@ def packed(content: bytes) -> np.ndarray:
 
 
 def rewritten(path: Path, tensors: dict, metadata: dict) -> None:
-    meanings().save(path)
+    path.write_bytes(meanings().to_bytes())
     found, about = read_safetensors(path)
     kept = {name: value for name, value in {**found, **tensors}.items() if value is not None}
     facts = {name: value for name, value in {**about, **metadata}.items() if value is not None}
@@ -175,7 +175,7 @@ def test_a_file_that_is_cut_or_missing(tmp_path: Path) -> None:
 def test_packaged_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meaning_file, "weights", lambda: tmp_path)
     assert packaged_languages() == () and packaged_meaning("en") is None
-    meanings().save(tmp_path / "meaning_en.safetensors")
+    (tmp_path / "meaning_en.safetensors").write_bytes(meanings().to_bytes())
     (tmp_path / "default_embedding.safetensors").touch()
     assert packaged_languages() == ("en",)
     found = packaged_meaning("en")

@@ -33,7 +33,7 @@ def pieces() -> PiecesFile:
 
 def test_round_trip(tmp_path: Path) -> None:
     before, path = pieces(), tmp_path / "p.safetensors"
-    before.save(path)
+    path.write_bytes(before.to_bytes())
     after = PiecesFile.load(path)
     assert (after.language, after.longest, after.card) == (before.language, before.longest, before.card)
     for name in ("hashes", "codes", "codebooks"):
@@ -95,7 +95,7 @@ def test_parts_that_do_not_fit(change: dict, part: str) -> None:
 )
 def test_damaged_files(tmp_path: Path, tensors: dict, metadata: dict, part: str) -> None:
     path = tmp_path / "p.safetensors"
-    pieces().save(path)
+    path.write_bytes(pieces().to_bytes())
     found, about = read_safetensors(path)
     kept = {name: value for name, value in {**found, **tensors}.items() if value is not None}
     facts = {name: value for name, value in {**about, **metadata}.items() if value is not None}
@@ -111,5 +111,5 @@ def test_packaged_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(file.hashes) > 4_000 and {"sources", "biases", "not_for"} <= file.card.keys()
     monkeypatch.setattr(pieces_file.coded, "weights", lambda: tmp_path)
     assert packaged_pieces("zh") is None
-    pieces().save(tmp_path / "pieces_tlh.safetensors")
+    (tmp_path / "pieces_tlh.safetensors").write_bytes(pieces().to_bytes())
     assert packaged_pieces("tlh") is not None and packaged_pieces("") is None and packaged_pieces("../tlh") is None

@@ -258,7 +258,7 @@ def test_a_file_that_is_none_is_refused_before_the_work(tmp_path: Any) -> None:
     for name in ("words.safetensors", "missing.safetensors"):
         with pytest.raises(RetvecLiteError, match=name):
             asked(meaning=tmp_path / name)
-    synonyms().save(tmp_path / "good.safetensors")
+    (tmp_path / "good.safetensors").write_bytes(synonyms().to_bytes())
     (found,) = asked(meaning=str(tmp_path / "good.safetensors")).meanings
     assert isinstance(found, MeaningFile) and found.words == synonyms().words
     assert not asked(meaning="none").meanings

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from makers.command import Command
+from retvec_lite.files import atomic_write
 from retvec_lite.model.meaning_file import MeaningFile
 
 
@@ -53,7 +54,7 @@ def pieces(args: argparse.Namespace) -> None:
         if not file.exists():
             with watched(True) as progress:
                 found = learn_pieces(language, args.translations, progress)
-            found.save(file)
+            atomic_write(file, found.to_bytes())
             print(f"{found.card['counts']}.\nWritten to {file}.")
 
 
@@ -65,7 +66,7 @@ def measure(args: argparse.Namespace) -> None:
 
 
 def _save(found: MeaningFile, file: Path) -> None:
-    found.save(file)
+    atomic_write(file, found.to_bytes())
     print(
         f"{found.card['counts']}.\nWritten to {file}. Train a classifier with it: retvec-lite train DATA --meaning {file}"
     )

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from makers.command import Command
+from retvec_lite.files import atomic_write
 
 
 def train(args: argparse.Namespace) -> None:
@@ -32,11 +33,11 @@ def train(args: argparse.Namespace) -> None:
     )
     rounds = [1, 1] if args.quick else [table.ROUNDS, learn.ROUNDS]
     meaning = table.learn_table(lessons, vocabulary, start, args.out, rounds[0])
-    meaning.save(file := args.out / f"meaning_{table.LANGUAGE}.safetensors")
+    atomic_write(file := args.out / f"meaning_{table.LANGUAGE}.safetensors", meaning.to_bytes())
     print(f"{meaning.card['method']}.\nWritten to {file}.")
 
     network = learn.learn_network(lessons, meaning, args.out, rounds[1])
-    network.save(file := args.out / SENTENCES_FILE)
+    atomic_write(file := args.out / SENTENCES_FILE, network.to_bytes())
     print(f"{network.card['measured']}.\nWritten to {file}.")
 
 

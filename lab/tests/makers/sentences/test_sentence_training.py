@@ -95,7 +95,7 @@ def test_the_table_learns_topics_and_goes_on_after_a_kill(
 
     interrupted(TableTrainer, 7, run, monkeypatch)
     assert run().to_bytes() == whole.to_bytes()
-    whole.save(tmp_path / "meaning_en.safetensors")
+    (tmp_path / "meaning_en.safetensors").write_bytes(whole.to_bytes())
     found = MeaningFile.load(tmp_path / "meaning_en.safetensors")
     assert (found.language, found.space, found.words) == ("en", SPACE, vocabulary.words)
     assert found.codes.shape == (300, 32) and "MiniLM" in found.card["method"]
@@ -161,7 +161,7 @@ def test_the_file_says_what_the_trained_network_says(small: Lessons, tmp_path: P
     for number in range(3):
         trainer.visit(reader.read([lesson.sentences] * 2), lesson.vectors, number)
     before = trainer.answers(reader.read([SENTENCES[:80]])[0]).both
-    finished(trainer, reader, small).save(tmp_path / "sentences.safetensors")
+    (tmp_path / "sentences.safetensors").write_bytes(finished(trainer, reader, small).to_bytes())
     found = SentenceNetwork.load(tmp_path / "sentences.safetensors")
     texts = [SENTENCES[0], "soup", "", "a text that is longer, w1th an unknown wrod"]
     both = trainer.answers(reader.read([SENTENCES[:80]])[0]).both
