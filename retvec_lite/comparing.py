@@ -78,7 +78,7 @@ def compare(
     isolated = isolated or old_runtime != new_runtime
     loaded = _loaded(old, "old", old_runtime, isolated), _loaded(new, "new", new_runtime, isolated)
     classifiers = [found for found, _ in loaded]
-    several = _give_several(*classifiers, unknown_label)
+    several = _give_several(classifiers, unknown_label)
     if reading.get("multi_label") is None:
         reading["multi_label"] = several
     dataset = as_dataset(data, labels, split="test", **reading)
@@ -115,10 +115,10 @@ def _loaded(
     return given, repr(given)
 
 
-def _give_several(old: Classifier, new: Classifier, unknown_label: str | None) -> bool:
+def _give_several(classifiers: Sequence[Classifier], unknown_label: str | None) -> bool:
     """Return whether both classifiers give a text several labels; raises RetvecLiteError where one alone does, or none is unknown then."""
-    several = old.decision.multi_label
-    if several != new.decision.multi_label:
+    several, also = (found.decision.multi_label for found in classifiers)
+    if several != also:
         raise RetvecLiteError("One of the two gives a text one label and the other one several: not comparable.")
     if several and unknown_label is not None:
         raise RetvecLiteError("unknown_label is for classifiers that give a text one label; these may give none.")
