@@ -60,24 +60,8 @@ def test_every_option_reaches_the_api(
         calls.append((model, given))
 
     monkeypatch.setattr(exported, "demo", note)
-    assert main("demo", "m.tflite", *options) == (0, "", "")
-    assert calls == [(["m.tflite"], expected)]
-
-
-def test_export_writes_a_page_and_says_so(tmp_path: Path, main: Main) -> None:
-    target = tmp_path / "page.html"
-    code, output, errors = main("demo", MODEL, "--export", str(target))
-    assert (code, errors) == (0, "")
-    assert output == f"Wrote {target} ({target.stat().st_size:,} bytes) with plain.retvec. Open it in any browser.\n"
-
-
-def test_several_models_go_into_one_page(tmp_path: Path, main: Main) -> None:
-    target = tmp_path / "page.html"
-    code, output, errors = main("demo", MODEL, "language", "--export", str(target))
-    assert (code, errors) == (0, "")
-    assert output.endswith(" with plain.retvec, language.retvec. Open it in any browser.\n")
-    code, _, errors = main("demo", "--export", str(target))
-    assert code == 2 and "MODEL" in errors
+    assert main("demo", "m.retvec", "language", *options) == (0, "", "")
+    assert calls == [(["m.retvec", "language"], expected)]
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])

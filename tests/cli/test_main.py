@@ -98,12 +98,6 @@ def test_evaluate_knows_the_starter_data(main: Main, tiny_model: str) -> None:
     assert code == 2 and output == "" and "test.csv" in errors and "'alarm'" in errors
 
 
-def test_evaluate_with_unknown_labels_names_them(main: Main, tiny_model: str, tmp_path: Path) -> None:
-    path = write_table(tmp_path / "d.csv", [("12", "numbers")])
-    code, output, errors = main("evaluate", tiny_model, "--data", path)
-    assert code == 2 and output == "" and "'numbers'" in errors
-
-
 @pytest.mark.parametrize("typos", ["20", "0,20", "1.01", "-1", "x", "nan"])
 def test_evaluate_with_bad_typo_rates(main: Main, tiny_model: str, data: str, typos: str) -> None:
     code, _, errors = main("evaluate", tiny_model, "--data", data, f"--typos={typos}")
