@@ -183,7 +183,7 @@ def choose_meaning_kb(
     """
     spec = sentences or HEADS[_usual_head(data) if head == "auto" else head]()
     room = budget.ngram_room(spec)
-    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if are_few(data.given) else MOST_BUCKETS
+    buckets = min(MOST_BUCKETS, _BUCKETS_AN_NGRAM * count()) if are_few(data.learned) else MOST_BUCKETS
     left = room - buckets * (len(data.labels) + 1)
     least = _LEAST_MEANING + others * _MEANING_A_LANGUAGE
     return min(max(room // _MEANING_SHARE, left, least), _MOST_MEANING) // 1000

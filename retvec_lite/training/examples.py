@@ -88,6 +88,7 @@ class TrainingData:
         clean: what is learned from as it is.
         variant_texts: those of `examples.variants`; with a translation, every second variant is one.
         none: the number of the label of unlabelled texts that belong to no other.
+        taught: a teacher labels the unlabelled texts.
         background: open texts of no label, which few texts are told from.
         background_ids: their word ids, int32 `[texts, max_words]`.
         held_out_texts: those of `held_out.ids`.
@@ -113,6 +114,7 @@ class TrainingData:
     splits: Sequence[Split]
     refit: bool = False
     none: int | None = None
+    taught: bool = False
 
     def count(self, origin: Origin) -> int:
         """Return how many texts that are learned from come from there."""
@@ -124,14 +126,14 @@ class TrainingData:
         return self.count(Origin.GIVEN)
 
     @property
-    def given(self) -> int:
-        """How many labelled texts were given: those set aside are learned from in the end."""
-        return self.texts + self.refit * len(self.held_out.truth)
+    def learned(self) -> int:
+        """How many texts have a label, see `Request.learned`: those set aside are learned from in the end."""
+        return self.texts + self.taught * self.count(Origin.UNLABELLED) + self.refit * len(self.held_out.truth)
 
     @property
     def are_few(self) -> bool:
         """Whether these are few, with one label each, see `Request.is_few`."""
-        return are_few(self.given, self.scheme.multi_label)
+        return are_few(self.learned, self.scheme.multi_label)
 
     @functools.cached_property
     def labelled(self) -> int:
@@ -201,6 +203,7 @@ def make_examples(
     background: Sequence[str] = (),
     unlabelled: Sequence[str] = (),
     none_label: str | None = None,
+    taught: bool = False,
     progress: Progress = silent,
 ) -> TrainingData:
     """Mistype and encode the texts of a training: those to learn from, in `write_variants`, and those to test on.
@@ -258,6 +261,7 @@ def make_examples(
         or [(np.arange(len(clean)), np.arange(len(validation)))],
         refit=refit,
         none=None if none_label is None else labels.index(none_label),
+        taught=taught,
     )
 
 

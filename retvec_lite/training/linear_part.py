@@ -80,7 +80,7 @@ class LinearPart:
         self._vectors, self._progress = vectors, progress
         self._sentences = plan.sentences is not None
         self._refit = data.refit and settings.refit
-        self._pieces, self._targets, self._is_taught = plan.pieces, plan.targets, plan.teacher is not None
+        self._pieces, self._targets = plan.pieces, plan.targets
         self._penalty, self._fits, self._total = PENALTY, 0, 0
 
     def fit_and_answer(self) -> HeldOutLogits:
@@ -98,7 +98,7 @@ class LinearPart:
         whole = folds > 1 or self._data.are_few
         last, shares = whole or self._refit, [share if whole else share / 2 for share in _SHARES]
         self._total = (len(shares) + 1 + self._data.are_few) * folds + last
-        if self._data.count(Origin.UNLABELLED) and not self._is_taught:
+        if self._data.count(Origin.UNLABELLED) and not self._data.taught:
             self._total *= 2  # a first fit labels the texts without labels
         self.read()
         chosen = self._choose_penalty() if self._data.are_few else None
@@ -202,7 +202,7 @@ class LinearPart:
         The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
         """
         targets, is_asked = self._targets(rows), self._data.origins[rows] == Origin.UNLABELLED
-        if is_asked.any() and not self._is_taught:
+        if is_asked.any() and not self._data.taught:
             first = self._fit_known(rows[~is_asked], targets, held_out)
             targets = targets.copy()
             targets[rows[is_asked]] = first.scores(self._learned[0][rows[is_asked]]).argmax(axis=1)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from retvec_lite.contract import Floats
+from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
 from retvec_lite.data.typos import Way
 from retvec_lite.errors import RetvecLiteError
@@ -92,9 +92,15 @@ class NetworkPart:
 
     def logits(self, way: Way, rows: Rows) -> Floats:
         """Return the logits of some held-out texts under the weights fitted last, float32 `[texts, classes]`."""
+        return self._logits(self._plan.data.held_out.ids[way][rows])
+
+    def background(self) -> Floats:
+        """Return the logits of the background, see `Part`."""
+        return self._logits(self._plan.data.background_ids)
+
+    def _logits(self, ids: Ints) -> Floats:
         assert self._network is not None
-        data = self._plan.data
-        return self._network.logits(data.held_out.ids[way][rows], len(data.labels), PREDICTION_BATCH)
+        return self._network.logits(ids, len(self._plan.data.labels), PREDICTION_BATCH)
 
     def _settings(self, share: float) -> FitSettings:
         """Return the settings of a fit with a share of the epochs."""

@@ -86,16 +86,17 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
 
     Where every second variant is a translation, twice the epochs show as many of the others.
     """
-    options, count = request.options, max(len(texts) + (not is_linear) * len(request.unlabelled), 1)
+    options, taught = request.options, request.learned - len(request.training)
+    count = max(len(texts) + taught, 1)
     chosen = {name: getattr(options, name) for name in ("epochs", "typo_rate", "seed")}
     chosen |= {"class_weights": request.class_weights, "multi_label": texts.multi_label}
     asked: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    found = recommended(count, len(request.training), head=options.head, is_linear=is_linear, **asked)
+    found = recommended(count, request.learned, head=options.head, is_linear=is_linear, **asked)
     if request.languages:
         return found if request.options.epochs else dataclasses.replace(found, epochs=2 * found.epochs)
     if not is_linear or request.options.typo_rate is not None:
         return found
-    variants = min(found.linear_variants, len(texts) // _TEXTS_A_VARIANT)
+    variants = min(found.linear_variants, count // _TEXTS_A_VARIANT)
     return dataclasses.replace(found, variants=variants, linear_variants=variants)
 
 
@@ -207,6 +208,10 @@ class Part(Protocol):
 
     def fit_and_answer(self) -> HeldOutLogits:
         """Learn from each split of the texts, and in the end from all of them; return what each fit says of texts that it has not seen."""
+        ...
+
+    def background(self) -> Floats:
+        """Return the logits of the background by the last fit, float32 `[texts, classes]`."""
         ...
 
     def exported(self, factor: float) -> Mapping[str, Floats]:

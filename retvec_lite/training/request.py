@@ -28,7 +28,7 @@ from retvec_lite.version import CREATED_BY
 NONE_LABEL: Final = "none of these"
 """The label of texts without labels that are unlike all that have one."""
 FEW: Final = 3_000
-"""Texts up to which they are cross-validated, see `are_few`."""
+"""Texts with a label up to which a linear part alone learns from them, and labelled ones up to which they are cross-validated."""
 
 OWN: Final = "sha256:"
 """What the record of an option begins with that was more than a word or a number."""
@@ -37,9 +37,9 @@ _NUMBER: Final = re.compile(r"[\d.,]+\s*%?")
 """What is meant as a share and is none."""
 
 
-def are_few(given: int, multi_label: bool = False) -> bool:
-    """Return whether so many labelled texts are few, those that are set aside for validation among them."""
-    return given <= FEW and not multi_label
+def are_few(texts: int, multi_label: bool = False) -> bool:
+    """Return whether so many texts with a label are few, those that are set aside for validation among them."""
+    return texts <= FEW and not multi_label
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -100,9 +100,14 @@ class Request:
         }
 
     @property
+    def learned(self) -> int:
+        """How many texts have a label: it was given, or a teacher gives it."""
+        return len(self.training) + bool(self.teacher) * len(self.unlabelled)
+
+    @property
     def is_few(self) -> bool:
-        """Whether the labelled texts are few, with one label each."""
-        return are_few(len(self.training), self.training.multi_label)
+        """Whether texts with a label are few, with one label each."""
+        return are_few(self.learned, self.training.multi_label)
 
     @property
     def is_linear(self) -> bool:
@@ -113,7 +118,7 @@ class Request:
     def none_label(self) -> str | None:
         """The label of texts that belong to no other one: the unknown label, or that of texts which an encoder finds unlike all labelled ones."""
         unknown, taught = self.options.unknown_label, any(map(encode_of, self.teacher.values()))
-        is_told = taught and self.is_few and self.is_linear and NONE_LABEL not in self.training.classes
+        is_told = taught and are_few(len(self.training)) and NONE_LABEL not in self.training.classes
         return NONE_LABEL if unknown is None and is_told else unknown
 
 

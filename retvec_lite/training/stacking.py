@@ -183,9 +183,8 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
         facts |= part.facts
     shifted = "ngrams/bias" if linear else "head/logits/bias"
     weights[shifted] = weights[shifted] + np.float32(shift)
-    has_background = linear is not None and not plan.trains and len(data.background) > 0
-    background = factors[LINEAR] * linear.background() + shift if linear and has_background else None
-    return Stack(together, weights, linear, background, facts)
+    background = np.sum([factors[name] * part.background() for name, part in parts.items()], axis=0) + shift
+    return Stack(together, weights, linear, background if len(data.background) else None, facts)
 
 
 class Mix(NamedTuple):

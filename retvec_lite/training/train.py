@@ -240,6 +240,7 @@ def make_plan(
         described=described,
         unlabelled=request.unlabelled,
         none_label=request.none_label,
+        taught=bool(request.teacher),
         background=background_texts(language.source) if language.source and not held_out.texts else (),
         folds=held_out.folds,
         refit=held_out.refit,

@@ -98,13 +98,20 @@ class Seeing:
         return np.array([[any(word in text for word in kind) for kind in self.kinds] for text in texts]) + noise
 
 
-def test_texts_unlike_all_labelled_ones_teach_what_belongs_to_no_label() -> None:
+@pytest.mark.parametrize("few", [request.FEW, 30])
+def test_texts_unlike_all_labelled_ones_teach_what_belongs_to_no_label(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few texts are labelled; where a teacher labels many others, a network learns as well."""
+    monkeypatch.setattr(request, "FEW", few)
     sport = [f"{text.split()[1]} {text.split()[2]} match {word}" for text in inbox(20) for word in Seeing.kinds[2][3:]]
     asked = ["stadium and match", "a match of the league"]
 
     def unknown(texts: Sequence[str], **options: Any) -> list[bool]:
         classifier = train(unlabelled=texts, **{"teacher": Seeing(), **options})
         assert classifier.predict("wake the alarm please", 1)[0].label == "alarm"
+        assert classifier.model.training["folds"] == 3
+        assert ("network" in classifier.model.training["factors"]) == (few == 30 and not options)
         assert ("none of these" in classifier.labels) == (classifier.decision.unknown_label == "none of these")
         return [classifier.predict(text, 1)[0].label is None for text in asked]
 

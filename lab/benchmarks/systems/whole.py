@@ -1,7 +1,8 @@
 """Whole products, which learn from a training file by themselves: the default file, SVMs, hashed n-grams, fastText of any size, MiniLM, SetFit, model2vec."""
 
+import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from benchmarks.systems.names import (
     DEFAULT_FILE,
     ENCODER,
     FASTTEXT_LARGE,
+    INBOX_ENCODER,
     LINEAR,
     NGRAMS,
     NO_HEAD,
@@ -31,6 +33,7 @@ from retvec_lite.model.weight_files import load_default_embedding
 
 OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     DEFAULT_FILE: {},
+    INBOX_ENCODER: {},
     NONE_OF_THESE: {"unknown_label": "oos"},
     NGRAMS: {"head": "linear"},
 }
@@ -64,9 +67,14 @@ def settings_of(system: str) -> dict[str, Any]:
 
 
 def train(
-    system: str, texts: Dataset, seed: int = 0, chosen: Mapping[str, Any] | None = None, folder: Path | None = None
+    system: str,
+    texts: Dataset,
+    seed: int = 0,
+    chosen: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
+    inbox: Sequence[str] = (),
 ) -> Trained:
-    """Train a system on these texts and nothing else.
+    """Train a system on these texts and nothing else, but for the one that learns from an inbox.
 
     Args:
         system: one of `SYSTEMS`.
@@ -74,10 +82,14 @@ def train(
         seed: of our training; the others have fixed seeds.
         chosen: the facts of an earlier training of an SVM or hashed n-grams on these texts: nothing is chosen again.
         folder: keeps ours, trained and exported.
+        inbox: texts without labels.
 
     Raises:
         SystemExit: a rival's package is not installed.
     """
+    if system == INBOX_ENCODER:
+        taught = train_file(texts, folder, unlabelled=[*inbox], teacher=sentence_encoder.load_encoder(), seed=seed)
+        return dataclasses.replace(taught, guess=None)  # as of all others, the likeliest label counts
     if system in OURS:
         return train_file(texts, folder, **OURS[system], seed=seed)
     encoders = {

@@ -75,7 +75,8 @@ def trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, 
     def probabilities(texts: Sequence[str]) -> np.ndarray:
         return np.eye(2)[[int(not any(word in text for word in TOPICS["food"])) for text in texts]]
 
-    def train(system: str, drawn: Dataset, seed: int) -> Trained:
+    def train(system: str, drawn: Dataset, seed: int, inbox: Sequence[str]) -> Trained:
+        assert not {*drawn.texts} & {*inbox} and len(drawn) + len(inbox) >= 24, "all other texts"
         calls.append((system, len(drawn)))
         return Trained(("food", "play"), probabilities, {"bytes": 1_000_000})
 
