@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.data.labels import class_weights
@@ -115,15 +114,11 @@ class NetworkPart:
         shares = class_weights(settings.class_weights, examples.targets, data.labels)
         schedule = schedule_for(len(examples.targets), settings)
         if self._network is None:
-            self._network = TrainableNetwork(
-                head, weights, self._word_vectors(), shares, schedule, settings, data.scheme
-            )
+            words = embed_words(data.words, embedding, self._progress)
+            self._network = TrainableNetwork(head, weights, words, shares, schedule, settings, data.scheme)
         else:
             self._network.reset(weights, shares, schedule)
         return self._network
-
-    def _word_vectors(self) -> npt.NDArray[np.float16]:
-        return embed_words(self._plan.data.words, self._plan.embedding, self._progress)
 
 
 def schedule_for(texts: int, settings: FitSettings) -> RateSchedule:
