@@ -17,10 +17,10 @@ What becomes of a text on the way, and where:
     weights, facts, report                     trained.py fills a hidden folder, whose entries files.py moves to their places in the end
     the text itself                            trained.py writes it there, to texts.jsonl, unless keep="nothing"
 
-Few texts are read by a linear part alone, with the usual penalty unless the firm one is clearly better. They are cross-validated: every text
-is predicted by a model that has not seen it, which says how sure answers are, and the model that is kept learns from all texts. With many
-texts, a tenth of them is held out, to decide what network and linear part count. The linear part is fitted twice: without that tenth, which it
-then answers, and to all texts, which is kept. Of the longest texts, one in a hundred, training reads the beginning; windows are for answers alone.
+Few texts are read by a linear part alone, with the usual penalty unless the firm one is clearly better. Few labelled texts are cross-validated,
+however many others a teacher labels: every text is predicted by a model that has not seen it, which says how sure answers are, and the model that
+is kept learns from all texts. Of many labelled texts, a tenth is held out, to decide what network and linear part count. The linear part is fitted
+twice: without that tenth, which it then answers, and to all texts, which is kept. Of the longest texts, one in a hundred, training reads the beginning; windows are for answers alone.
 
 Held-out texts are `HeldOutTexts` when they are set aside, `HeldOutExamples` when they are read, `HeldOutLogits` when a part answers them, and
 `HeldOutAnswers` when the classifier does.
