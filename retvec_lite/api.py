@@ -44,8 +44,8 @@ _ROOM_A_CHARACTER: Final = 2
 def train(arguments: TrainArguments) -> TrainedClassifier:
     """Train a classifier on labelled texts, on names and descriptions of labels, or on both.
 
-    Variants of the texts are mistyped on purpose: from 1,000 texts on, or for a network that is asked for. With more than 3,000, texts that a teacher
-    labels among them, a network is trained until accuracy on validation texts, clean and mistyped, stops improving. With `out`, the texts are kept in `texts.jsonl`, too, unless `keep` is "nothing".
+    Variants of the texts are mistyped on purpose: from 1,000 texts on, or for a network that is asked for. With more than 3,000, counting
+    those that a teacher labels, a network is trained; where a tenth of the texts is held out, until its accuracy on them stops improving. With `out`, the texts are kept in `texts.jsonl`, too, unless `keep` is "nothing".
 
     Raises:
         RetvecLiteError: for data that cannot be trained on, or an option out of range.

@@ -81,7 +81,7 @@ def check_update(
     content = read_file(place / MANIFEST_NAME, LARGEST)
     if not os.path.lexists(place / SIGNATURE_NAME):
         raise UpdateError(
-            "UPDATE_SIGNATURE",
+            "UPDATE_FILE",
             f"{place / SIGNATURE_NAME} is missing: either it was not downloaded, or the export was not signed. To sign: `retvec-lite export "
             f"DIR --out DIST --name {shown(name)} --model-version N --sign update.key`.",
         )

@@ -250,7 +250,8 @@ def class_weights(rule: ClassWeights, targets: npt.NDArray[np.int32], labels: Se
         weights = np.maximum(counts, 1.0) ** -POWERS[rule]
     else:
         # Only their ratios matter, and the largest may be near the end of a float.
-        weights = np.array([rule[label] for label in labels]) / max(rule.values())
+        usual = float(np.mean([*rule.values()]))  # of texts that a teacher finds unlike all labels
+        weights = np.array([rule.get(label, usual) for label in labels]) / max(rule.values())
     scaled: Floats = (weights * counts.sum() / max(float(weights @ counts), 1e-9)).astype(np.float32)
     return scaled
 

@@ -53,7 +53,7 @@ class LinearPart:
     """Reads the texts, and fits the linear part: to each split, to shares of the texts, and to all of them.
 
     With `vectors`, which makes vectors of texts of their word ids, it reads these as well; with a table of meaning, what a text's words mean
-    together. Where both texts and settings say `refit`, it learns from the held-out texts in the end. Progress is told of "fitting
+    together. Unless there are very many texts, it learns from those set aside (`TrainingData.refit`) in the end. Progress is told of "fitting
     n-grams".
 
     Attributes:
@@ -79,7 +79,7 @@ class LinearPart:
         self._data, self._buckets, self._meaning, self._settings = data, plan.buckets, plan.meaning, settings
         self._vectors, self._progress = vectors, progress
         self._sentences = plan.sentences is not None
-        self._refit = data.refit and settings.refit
+        self._refit = data.refit and data.texts < VERY_MANY
         self._pieces, self._targets = plan.pieces, plan.targets
         self._penalty, self._fits, self._total = PENALTY, 0, 0
 

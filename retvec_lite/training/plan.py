@@ -45,7 +45,6 @@ class FitSettings:
         typo_rate: mean share of mistyped words in a text of a variant that is mistyped, see `write_variants`; 0: variants are the texts.
         variants: how often the texts are written otherwise, for the epochs to take turns with; 0: a linear part reads the texts alone.
         linear_variants: how many of them the linear part learns from, see `LinearPart.read`.
-        refit: the linear part finally learns from the texts that were set aside as well, see `LinearPart`.
         dropout: rate on the head's input and on the pooled text.
         label_smoothing: share of the target spread over all labels (Szegedy et al. 2016).
         weight_decay: of AdamW (Loshchilov and Hutter 2019).
@@ -60,7 +59,6 @@ class FitSettings:
     typo_rate: float = 0.4
     variants: int = 6
     linear_variants: int = 2
-    refit: bool = True
     dropout: float = 0.4
     label_smoothing: float = 0.1
     weight_decay: float = 1e-2
@@ -103,14 +101,14 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
 def recommended(
     texts: int, given: int = 0, *, multi_label: bool = False, head: str = "auto", is_linear: bool = False, **chosen: Any
 ) -> FitSettings:
-    """Return the settings for so many training texts, of so many `given`; `chosen` fields override them. `is_linear`: no network is trained.
+    """Return the settings for so many texts, of so many with a label (`given`); `chosen` fields override them. `is_linear`: no network is trained.
 
     Few texts need strong dropout and many epochs; many keep the head from overfitting themselves. Networks beside n-grams need few steps at a high learning rate; with several labels a text they get more, because fewer were not measured.
     """
     few, many, fewest = are_few(max(given, texts)), texts >= VERY_MANY, _FEWEST_STEPS
     defaults: dict[str, Any] = {}
     if many:
-        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1, "refit": False}
+        defaults |= {"dropout": 0.2, "variants": 4, "linear_variants": 1}
     if multi_label:
         fewest = _FEWEST_SLOW_STEPS
         defaults |= {

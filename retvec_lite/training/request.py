@@ -28,7 +28,7 @@ from retvec_lite.version import CREATED_BY
 NONE_LABEL: Final = "none of these"
 """The label of texts without labels that are unlike all that have one."""
 FEW: Final = 3_000
-"""Texts with a label up to which a linear part alone learns from them, and labelled ones up to which they are cross-validated."""
+"""Up to so many texts with a label, a linear part alone learns. Up to so many labelled texts, they are cross-validated."""
 
 OWN: Final = "sha256:"
 """What the record of an option begins with that was more than a word or a number."""

@@ -128,7 +128,7 @@ class Stack(NamedTuple):
         logits: of the held-out texts, each by parts that had not seen it, added up.
         weights: of the whole classifier by name, matrices on their grid; the last layer of each part is multiplied by its factor.
         linear: the linear part; None without one.
-        background: logits of the texts of no label, by the whole classifier; None where a network was trained, or there are no such texts.
+        background: logits of the texts of no label, by the whole classifier; None where there are no such texts.
         facts: what the report of the training says of the parts.
     """
 

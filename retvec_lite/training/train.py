@@ -220,14 +220,14 @@ def make_plan(
     """Divide and read the texts, and choose what is fitted to them; arguments and errors as of `fit_classifier`."""
     seed = fixed.seed if fixed else request.options.seed
     training, held_out = divide(request, seed)
-    described = describe(training, few=request.is_few)
+    # A network learns from texts that a teacher labels, but rare labels are still known by their names.
+    few_labelled = are_few(len(request.training), training.multi_label)
+    described = describe(training, few=few_labelled)
     # A word or two do not say in which language they are.
     spoken = language_shares(training.texts or [" ".join(described.texts)], seed)
     language = choose_language(request.meanings, spoken, request)
-    if request.is_few and language.source:
+    if few_labelled and language.source:
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
-    else:  # nothing tells whether a name means what the texts of its label mean
-        described = describe(training, few=False)
     sentences = choose_sentences(request, spoken) if request.is_linear else None
     settings = fixed or settings_for(training, request, is_linear=request.is_linear)
     others = other_languages(language.source, request.languages)

@@ -3,7 +3,9 @@
 import dataclasses
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from fitted import asked, train
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import retvec_lite as rl
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.warnings import check_trainable
 from retvec_lite.training import request as requests
@@ -59,6 +62,28 @@ def test_texts_are_not_tested_where_one_label_alone_would_be_learned() -> None:
     assert choose_folds(data, 0) == []
     described = dataclasses.replace(data, descriptions=(("7", "seven"), ("8", "eight")))
     assert len(choose_folds(described, 0)) == 2
+
+
+class Vowels:
+    """An encoder that counts letters."""
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([[text.count(letter) for letter in "aeiou"] for text in texts], np.float32)
+
+
+@pytest.mark.parametrize("options", [{}, {"unlabelled": [f"{'a' * n} {'o' * m}" for n in range(8) for m in range(8)]}])
+@pytest.mark.parametrize("few", [3000, 30])
+def test_a_fold_without_a_label_knows_it_by_its_name(
+    few: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many texts a teacher labels, and where nothing is known of words."""
+    monkeypatch.setattr(requests, "FEW", few)
+    options |= {"teacher": Vowels()} if options else {}
+    found = rl.train(
+        *(["wake me at six", "play the song"], ["alarm", "music"]),
+        **{"meaning": "none", "embedding": "raw", "epochs": 2, "class_weights": {"alarm": 1, "music": 2}, **options},
+    )
+    assert found.model.training["folds"] == 2 and set(found.labels) >= {"alarm", "music"}
 
 
 def test_labels_are_shared_out_alike() -> None:

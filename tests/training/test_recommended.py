@@ -14,7 +14,6 @@ def test_settings_follow_the_size_of_the_data_and_what_is_trained() -> None:
     assert [recommended(few, multi_label=several).patience for several in (False, True)] == [7, 10]
     assert recommended(few, multi_label=True, epochs=3).epochs == 3, "what is asked for wins"
     assert [recommended(texts).linear_variants for texts in (40, FEW, 19_999, 20_000)] == [2, 2, 2, 1]
-    assert [recommended(texts).refit for texts in (19_999, 20_000)] == [True, False]
     assert recommended(FEW, linear_variants=1).linear_variants == 1
 
 
