@@ -82,8 +82,7 @@ def check_update(
     if not os.path.lexists(place / SIGNATURE_NAME):
         raise UpdateError(
             "UPDATE_FILE",
-            f"{place / SIGNATURE_NAME} is missing: either it was not downloaded, or the export was not signed. To sign: `retvec-lite export "
-            f"DIR --out DIST --name {shown(name)} --model-version N --sign update.key`.",
+            f"{place / SIGNATURE_NAME} is missing: it was not downloaded, or the export was not signed (`retvec-lite export --sign`).",
         )
     signature = read_file(place / SIGNATURE_NAME, LARGEST)
     manifest = open_manifest(content, signature, key, name, installed)

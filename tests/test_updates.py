@@ -151,7 +151,7 @@ def test_a_half_download_is_refused(release: tuple[Path, str], download: Path) -
         rl.check_update(download, release[1], "router")
     (download / "manifest.json.sig").unlink()
     with pytest.raises(
-        UpdateError, match=r"manifest\.json\.sig is missing: .*`retvec-lite export .* --name 'router' .* --sign"
+        UpdateError, match=r"manifest\.json\.sig is missing: .* not signed \(`retvec-lite export --sign`\)"
     ):
         rl.check_update(download, release[1], "router")
 

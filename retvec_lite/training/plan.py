@@ -84,8 +84,7 @@ def settings_for(texts: Dataset, request: Request, is_linear: bool = False) -> F
 
     Where every second variant is a translation, twice the epochs show as many of the others.
     """
-    options, taught = request.options, request.learned - len(request.training)
-    count = max(len(texts) + taught, 1)
+    options, count = request.options, max(len(texts) + request.learned - len(request.training), 1)
     chosen = {name: getattr(options, name) for name in ("epochs", "typo_rate", "seed")}
     chosen |= {"class_weights": request.class_weights, "multi_label": texts.multi_label}
     asked: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}

@@ -228,7 +228,11 @@ def make_plan(
     language = choose_language(request.meanings, spoken, request)
     if few_labelled and language.source:
         described = with_related(described, training.classes, training.label_counts, language.source, seed)
-    sentences = choose_sentences(request, spoken) if request.is_linear else None
+    else:  # nothing tells whether a name means what the texts of its label mean
+        described = describe(training, few=False)
+        if any(len({*described.labels, *(training.labels[row] for row in rows)}) < 2 for rows, _ in held_out.folds):
+            held_out = HeldOutTexts(training.select(()))
+    sentences = choose_sentences(request, spoken)
     settings = fixed or settings_for(training, request, is_linear=request.is_linear)
     others = other_languages(language.source, request.languages)
     data = make_examples(
@@ -338,7 +342,7 @@ def choose_sentences(request: Request, spoken: Mapping[str, float]) -> SentenceN
     """
     known = request.embedding
     language = max(spoken, key=lambda tag: spoken[tag], default=None)
-    if request.options.head != "auto" or language != _OF_SENTENCES:
+    if not request.is_linear or request.options.head != "auto" or language != _OF_SENTENCES:
         return None
     return packaged_sentences() if known and known.digest == load_default_embedding().digest else None
 

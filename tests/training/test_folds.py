@@ -72,18 +72,18 @@ class Vowels:
 
 
 @pytest.mark.parametrize("options", [{}, {"unlabelled": [f"{'a' * n} {'o' * m}" for n in range(8) for m in range(8)]}])
-@pytest.mark.parametrize("few", [3000, 30])
+@pytest.mark.parametrize(("few", "meaning", "folds"), [(3000, "none", 0), (30, "none", 0), (30, "auto", 2)])
 def test_a_fold_without_a_label_knows_it_by_its_name(
-    few: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    few: int, meaning: str, folds: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many texts a teacher labels, and where nothing is known of words."""
+    """However many texts a teacher labels; where nothing is known of words, there are no folds."""
     monkeypatch.setattr(requests, "FEW", few)
     options |= {"teacher": Vowels()} if options else {}
     found = rl.train(
         *(["wake me at six", "play the song"], ["alarm", "music"]),
-        **{"meaning": "none", "embedding": "raw", "epochs": 2, "class_weights": {"alarm": 1, "music": 2}, **options},
+        **{"meaning": meaning, "embedding": "raw", "epochs": 2, "class_weights": {"alarm": 1, "music": 2}, **options},
     )
-    assert found.model.training["folds"] == 2 and set(found.labels) >= {"alarm", "music"}
+    assert found.model.training["folds"] == folds and set(found.labels) >= {"alarm", "music"}
 
 
 def test_labels_are_shared_out_alike() -> None:

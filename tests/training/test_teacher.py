@@ -264,7 +264,7 @@ def test_no_text_is_encoded_twice(tmp_path: Path, way: str) -> None:
     classifier = train(**options)
     again = (tmp_path / "again").read_text().splitlines()
     assert len(asked) >= 64 and len(asked.intersection(again)) <= 16 + 4, "whether it is the same one"
-    assert {*TEXTS, *inbox(100), "alarm", "music"} == asked.union(again), "and what labels are called"
+    assert {*TEXTS, *inbox(100)} == asked.union(again)
     assert classifier.model.to_bytes() == taught_at_once()
 
 

@@ -32,7 +32,7 @@ from benchmarks.systems.names import (
 )
 from benchmarks.systems.networks import available
 from benchmarks.systems.trained import accuracies, fingerprint
-from benchmarks.systems.whole import OURS, SYSTEMS, fits, settings_of, train
+from benchmarks.systems.whole import INBOX, OURS, SYSTEMS, fits, settings_of, train
 from benchmarks.tables.cells import figure_of, grouped, leads, markdown_table, ordered, test_texts_of
 from benchmarks.tables.plots import Points, draw_curves
 from retvec_lite.data.dataset import Dataset
@@ -43,8 +43,6 @@ RATES_OF_ALL: Final = (0.0, 0.2, 0.5, 1.0)
 CLEAN: Final = "clean"
 TEST_TEXTS: Final = 3000
 QUICK_TEST_TEXTS: Final = 500
-INBOX: Final = 10_000
-"""Other texts of the training file, most, which one system gets without their labels."""
 QUICK: Final = (DEFAULT_FILE, SVM)
 PICTURED: Final = (DEFAULT_FILE, INBOX_ENCODER, *SVMS, LINEAR, FASTTEXT_LARGE, ENCODER, SETFIT)
 """The systems of the plot: more would hide each other."""

@@ -38,6 +38,8 @@ OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     NGRAMS: {"head": "linear"},
 }
 """Our systems -> the options of `retvec_lite.train`."""
+INBOX: Final = 10_000
+"""Other texts of the training file, most, which `INBOX_ENCODER` gets without their labels."""
 SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER, STATIC, SETFIT)
 
 PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
@@ -55,7 +57,7 @@ def fits(system: str, texts: Dataset) -> bool:
 def settings_of(system: str) -> dict[str, Any]:
     """Return how a system is trained, JSON-ready."""
     if system in OURS:
-        return {"options": dict(OURS[system])}
+        return {"options": dict(OURS[system]), **({"inbox": INBOX} if system == INBOX_ENCODER else {})}
     encoders = {
         ENCODER: sentence_encoder.SETTINGS,
         STATIC: fine_tuned.TABLE_SETTINGS,
