@@ -43,7 +43,7 @@ TRANSLATED_SHARE: Final = 0.5
 
 _RATHER: Final = np.float32(0.75)
 """How much lower the score is of a label that only a teacher gives, to texts unlike all labelled ones: the threshold tells them as well without taking
-the answers of one text in a hundred. Chosen on eight inboxes (docs/teacher.md)."""
+the answers of one text in a hundred. Chosen on eight inboxes."""
 
 _SHARES: Final = (0.25, 0.5)
 """Shares of the texts in the learning curve, besides all of them; half of these where a fit takes long."""

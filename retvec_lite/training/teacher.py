@@ -24,7 +24,7 @@ _STRENGTH: Final = 10.0
 _STEPS: Final = 300
 _STRANGE: Final = 0.07
 """Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on eight
-inboxes (docs/teacher.md), some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
+inboxes, some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
 _TINY: Final = 1e-9
 _MOST_STRANGE: Final = 0.2
 """Share of the texts without labels that belong to none, most: labelled texts may have been written by one person, and be like each other alone."""

@@ -3,9 +3,9 @@
     python -m benchmarks.experiments.few_shot [--set NAME] [--only SYSTEM] [--shots 5 10 20 50] [--draws 0 1 2] [--again] [--quick]
 
 Training texts are drawn from the training file, so many of each label, or all of a label that has fewer. Nothing else is
-seen, but by one system: up to 10,000 of the others without their labels. `--shots 0` takes all texts, and measures 0 / 20 / 50 / 100 % mistyped words; `--draws` are then seeds of our training, and
-the others, which have fixed seeds, train once. Few texts are tested on at most 3,000 texts of the test split, the same for all; all
-texts on the whole split. Rows already in the JSON are kept.
+seen, but by one system: up to 10,000 of the others without their labels. `--shots 0` takes all texts, and measures 0 / 20 / 50 / 100 %
+mistyped words; `--draws` are then seeds of our training, and the others, which have fixed seeds, train once. Few texts are tested on at
+most 3,000 texts of the test split, the same for all; all texts on the whole split. Rows already in the JSON are kept.
 After a change of our training, `--only "default file" --again` measures ours anew. fastText and the encoders need the environments described
 in lab/benchmarks/README.md.
 """
