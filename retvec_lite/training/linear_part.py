@@ -15,7 +15,7 @@ from retvec_lite.data.typos import Way
 from retvec_lite.ngrams import CODES, PRIME, NgramConfig
 from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.described import Origin, telling_names
-from retvec_lite.training.examples import Rows
+from retvec_lite.training.examples import Examples, Rows
 from retvec_lite.training.linear_features import Features, count_distinct, count_hashes, fold_counts, usual_kind
 from retvec_lite.training.linear_model import (
     FIRM,
@@ -80,7 +80,7 @@ class LinearPart:
         self._vectors, self._progress = vectors, progress
         self._sentences = plan.sentences is not None
         self._refit = data.refit and data.texts < VERY_MANY
-        self._pieces, self._targets = plan.pieces, plan.targets
+        self._pieces, self._examples = plan.pieces, plan.examples
         self._penalty, self._fits, self._total = PENALTY, 0, 0
 
     def fit_and_answer(self) -> HeldOutLogits:
@@ -201,18 +201,20 @@ class LinearPart:
 
         The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
         """
-        targets, is_asked = self._targets(rows), self._data.origins[rows] == Origin.UNLABELLED
+        examples, is_asked = self._examples(rows), self._data.origins[rows] == Origin.UNLABELLED
         if is_asked.any() and not self._data.taught:
-            first = self._fit_known(rows[~is_asked], targets, held_out)
-            targets = targets.copy()
+            first = self._fit_known(rows[~is_asked], examples, held_out)
+            targets = examples.targets.copy()
             targets[rows[is_asked]] = first.scores(self._learned[0][rows[is_asked]]).argmax(axis=1)
-        return self._fit_known(rows, targets, held_out)
+            examples = dataclasses.replace(examples, targets=targets)
+        return self._fit_known(rows, examples, held_out)
 
-    def _fit_known(self, rows: Rows, all_targets: Ints, held_out: Sequence[Features]) -> LinearModel:
+    def _fit_known(self, rows: Rows, examples: Examples, held_out: Sequence[Features]) -> LinearModel:
         """Fit a model as `_fit_rows` does, but to texts whose labels are known."""
         data, variants, settings = self._data, self._learned, self._settings
         rows = self._telling(rows)
         features = variants[0][rows].joined([*(part[rows] for part in variants[1:]), *held_out])
+        all_targets = examples.targets
         targets = np.concatenate([all_targets[rows]] * len(variants) + [data.held_out.truth] * len(held_out))
         counted, is_described = targets, np.isin(data.origins[rows], (*_SAID, Origin.RELATED))
         if is_described.any():  # what a label is called and means makes it no more common
@@ -223,7 +225,7 @@ class LinearPart:
             targets,
             len(data.labels),
             class_weights=class_weights(settings.class_weights, counted, data.labels),
-            text_weights=self._text_weights(rows, held_out),
+            text_weights=self._text_weights(rows, examples.weights, held_out),
             seed=settings.seed,
             vectors=SENTENCES if self._sentences else MEANS,
             pieces=self._pieces_table,
@@ -239,10 +241,10 @@ class LinearPart:
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
 
-    def _text_weights(self, rows: Rows, held_out: Sequence[Features]) -> Floats:
+    def _text_weights(self, rows: Rows, weights: Floats | None, held_out: Sequence[Features]) -> Floats:
         """Return how much each text of `_fit_rows` counts, float32 `[texts]`."""
         data = self._data
-        own = np.ones(len(rows), np.float32) if data.examples.weights is None else data.examples.weights[rows]
+        own = np.ones(len(rows), np.float32) if weights is None else weights[rows]
         origins, labels = data.origins[rows], data.examples.targets[rows]
         # All names and descriptions of a label count together, and so do its texts of related words.
         for together in (_SAID, (Origin.RELATED,)):

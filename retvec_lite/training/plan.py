@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
 from retvec_lite.data.labels import DEFAULT, ClassWeights
 from retvec_lite.data.typos import Way
@@ -15,7 +15,7 @@ from retvec_lite.model.heads import HeadSpec, LinearHead
 from retvec_lite.model.pieces_file import PiecesFile
 from retvec_lite.model.sentence_network import SentenceNetwork
 from retvec_lite.training.described import Origin
-from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.examples import Examples, Rows, TrainingData
 from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.teacher import Teacher
@@ -166,13 +166,15 @@ class Plan:
     pieces: PiecesFile | None = None
     teacher: Teacher | None = None
 
-    def targets(self, rows: Rows) -> Ints:
-        """Return the targets of all texts. Texts without labels among `rows` get them from the teacher, which learns from the other `rows` alone."""
-        targets, is_asked = self.data.examples.targets, self.data.origins[rows] == Origin.UNLABELLED
-        if self.teacher and is_asked.any():
-            targets = targets.copy()
-            targets[rows[is_asked]] = self.teacher.answers(rows[~is_asked], targets, rows[is_asked])
-        return targets
+    def examples(self, rows: Rows) -> Examples:
+        """Return all texts. Those without labels among `rows` get one from the teacher, which learns from the other `rows` alone, and count as it is sure."""
+        found, is_asked = self.data.examples, self.data.origins[rows] == Origin.UNLABELLED
+        if not (self.teacher and is_asked.any()):
+            return found
+        weights = np.ones(len(found.targets), np.float32) if found.weights is None else found.weights.copy()
+        targets, asked = found.targets.copy(), rows[is_asked]
+        targets[asked], weights[asked] = self.teacher.answers(rows[~is_asked], targets, asked)
+        return dataclasses.replace(found, targets=targets, weights=weights)
 
     @property
     def trains(self) -> bool:

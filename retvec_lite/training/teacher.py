@@ -80,11 +80,12 @@ class Encoders:
             found = (said + self._shares @ found) / 2
         return found
 
-    def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> Ints:
-        """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, told those of other `rows`; `targets` are those of all.
+    def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> tuple[Ints, Floats]:
+        """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, and how sure each is, see `_sureness`.
 
-        What labels are called and mean is learned from where a label has no text. Texts are of none of the labels where they are farther from all
-        `rows` than nearly all of these from each other, unless each shall get one of them (not `reject`).
+        It is told the labels of other `rows`; `targets` are those of all. What labels are called and mean is learned from where a label has no
+        text. Texts are of none of the labels where they are farther from all `rows` than nearly all of these from each other, unless each shall
+        get one of them (not `reject`).
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -92,26 +93,29 @@ class Encoders:
         without = (self._origins[rows] != Origin.RELATED) & ~np.isin(targets[rows], targets[rows[is_given]])
         rows = rows[is_given | without]
         if len(np.unique(targets[rows])) < 2:
-            return np.full(len(asked), targets[rows[0]], np.int32)
+            return np.full(len(asked), targets[rows[0]], np.int32), np.ones(len(asked), np.float32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a text or two of each label are no numbers to be predicted
             fitted = LogisticRegression(C=_STRENGTH, max_iter=_STEPS).fit(self._vectors[rows], targets[rows])
-        told = fitted.predict_proba(self._vectors).astype(np.float32)
-        told[rows] = targets[rows][:, None] == fitted.classes_
-        found: Ints = fitted.classes_[self._with_neighbours(told)[asked].argmax(axis=1)].astype(np.int32)
+        table = fitted.predict_proba(self._vectors).astype(np.float32)
+        table[rows] = targets[rows][:, None] == fitted.classes_
+        table = self._with_neighbours(table)[asked]
+        found: Ints = fitted.classes_[table.argmax(axis=1)].astype(np.int32)
+        sure = _sureness(table)
         if reject and self._none is not None:
             known = self._vectors[rows]
             alike = known @ known.T
             np.fill_diagonal(alike, -1.0)
             near = (self._vectors[asked] @ known.T).max(axis=1)
-            found[near < min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))] = self._none
-        return found
+            is_none = near < min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))
+            found[is_none], sure[is_none] = self._none, 1.0
+        return found, sure
 
     def accuracy(self, data: TrainingData) -> float:
         """Return the share of the texts of a cross-validation that are labelled right, as they are."""
         known = data.examples.targets
         right = [
-            self.answers(rows[rows < data.labelled], known, others, reject=False) == known[others]
+            self.answers(rows[rows < data.labelled], known, others, reject=False)[0] == known[others]
             for rows, others in data.splits
         ]
         return float(np.concatenate(right).mean())
@@ -137,12 +141,12 @@ class Answers:
                 f"The teacher {name} has {len(known)} classes_, but answers {table.shape[1]} numbers."
             )
         self._first = data.labelled
-        self._labels = table[:, [known.index(label) for label in data.labels]].argmax(axis=1).astype(np.int32)
+        self._table = table[:, [known.index(label) for label in data.labels]]
 
-    def answers(self, rows: Rows, targets: Ints, asked: Rows) -> Ints:
-        """Return labels, see `Encoders`; it is told nothing."""
-        found: Ints = self._labels[asked - self._first]
-        return found
+    def answers(self, rows: Rows, targets: Ints, asked: Rows) -> tuple[Ints, Floats]:
+        """Return labels and how sure each is, see `Encoders`; it is told nothing."""
+        table = self._table[asked - self._first]
+        return table.argmax(axis=1).astype(np.int32), _sureness(table)
 
 
 Teacher = Encoders | Answers
@@ -160,4 +164,12 @@ def _unit(vectors: Floats, unlabelled: int) -> Floats:
     """Return vectors around the mean of the unlabelled ones, which come last, of length 1."""
     centred = vectors - vectors[-unlabelled:].mean(axis=0)
     found: Floats = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), _TINY)
+    return found
+
+
+def _sureness(table: Floats) -> Floats:
+    """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, with a mean of 1, of answers `[texts, labels]`."""
+    best = np.sort(table, axis=1)
+    ahead = best[:, -1] - best[:, -2] + _TINY
+    found: Floats = (ahead / ahead.mean()).astype(np.float32)
     return found
