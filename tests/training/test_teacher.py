@@ -5,7 +5,8 @@ import multiprocessing
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,12 @@ import retvec_lite as rl
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.foreign import LARGEST
 from retvec_lite.report_page import training_page
+from retvec_lite.terminal import silent
 from retvec_lite.training import request, sentence_encoders
+from retvec_lite.training import teacher as of_teachers
+from retvec_lite.training.described import Origin
 from retvec_lite.training.sentence_encoders import read_teacher
+from retvec_lite.training.teacher import make_teacher
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
 MUSIC = ("play", "song", "guitar", "radio", "melody")
@@ -129,6 +134,61 @@ def test_what_is_unlike_all_labelled_texts_gets_no_second_label_for_it(options: 
     )
     assert set(classifier.labels) == set(labels)
     assert classifier.decision.unknown_label == options.get("unknown_label")
+
+
+class Noisy:
+    """An encoder of little knowledge: what a text is about hides behind noise of its own."""
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        noise = [np.random.default_rng(int(text[1:])).normal(0, 0.5, 30) for text in texts]
+        about = [[text[0] == "a", text[0] == "b"] for text in texts]
+        return np.concatenate([np.array(about, float), np.stack(noise)], axis=1)
+
+
+def taught_by(teacher: Any, labelled: Sequence[str], others: Sequence[str]) -> tuple[Any, Any]:
+    """Return the labels of other texts, which are their first letters, and how sure each is."""
+    data = SimpleNamespace(clean=[*labelled, *others], labels=("a", "b"), labelled=len(labelled), none=None)
+    data.origins = np.array([Origin.GIVEN] * len(labelled) + [Origin.UNLABELLED] * len(others))
+    data.count = lambda origin: int((data.origins == origin).sum())
+    made = make_teacher({"given": teacher}, cast(Any, data), silent, None)
+    rows = np.arange(len(data.clean))
+    targets = np.array([text[0] == "b" for text in data.clean], np.int32)
+    targets[data.labelled :] = 0  # whatever: nobody knows
+    return made.answers(rows[: data.labelled], targets, rows[data.labelled :])
+
+
+def test_neighbours_without_labels_make_an_encoder_right_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{'ab'[number % 2]}{number}" for number in range(300)]
+    truth = np.array([text[0] == "b" for text in texts[6:]], np.int32)
+    found, sure = taught_by(Noisy(), texts[:6], texts[6:])
+    monkeypatch.setattr(of_teachers, "_ROUNDS", 0)
+    alone, _ = taught_by(Noisy(), texts[:6], texts[6:])
+    assert (found == truth).mean() > (alone == truth).mean() + 0.1
+    assert sure.mean() == pytest.approx(1, abs=1e-5) and sure.min() >= 0
+    assert sure[found == truth].mean() > 1.2 * sure[found != truth].mean(), "it knows what it does not know"
+
+
+@pytest.mark.parametrize("texts", [["a0", "b1", "a2"], ["a0", "b1", "a0", "b1", "a2"]])
+def test_an_inbox_may_be_smaller_than_a_neighbourhood(texts: list[str]) -> None:
+    found, sure = taught_by(Noisy(), texts[:2], texts[2:])
+    assert len(found) == len(sure) == len(texts) - 2 and np.isfinite(sure).all()
+
+
+class Half:
+    """A classifier that knows of no text for sure."""
+
+    classes_ = ("a", "b")
+
+    def predict_proba(self, texts: Sequence[str]) -> Any:
+        return np.array([[0.9, 0.1] if text[0] == "a" else [0.4, 0.6] for text in texts])
+
+
+def test_a_text_counts_as_its_teacher_is_sure() -> None:
+    found, sure = taught_by(Half(), ["a0", "b1"], ["a2", "b3"])
+    assert found.tolist() == [0, 1]
+    np.testing.assert_allclose(sure, [1.6, 0.4], atol=1e-5)
+    unsure = SimpleNamespace(classes_=("a", "b"), predict_proba=lambda texts: np.full((len(texts), 2), 0.5))
+    np.testing.assert_allclose(taught_by(unsure, ["a0", "b1"], ["a2", "b3"])[1], 1.0)
 
 
 class Memory:
