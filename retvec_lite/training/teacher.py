@@ -101,15 +101,17 @@ class Encoders:
         table[rows] = targets[rows][:, None] == fitted.classes_
         table = self._with_neighbours(table)[asked]
         found: Ints = fitted.classes_[table.argmax(axis=1)].astype(np.int32)
-        sure = _sureness(table)
+        ahead = _ahead(table)
         if reject and self._none is not None:
             known = self._vectors[rows]
             alike = known @ known.T
             np.fill_diagonal(alike, -1.0)
             near = (self._vectors[asked] @ known.T).max(axis=1)
-            is_none = near < min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))
-            found[is_none], sure[is_none] = self._none, 1.0
-        return found, sure
+            most = min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))
+            strange = (most - near) / max(most - near.min(), _TINY)
+            found[strange > ahead] = self._none
+            ahead = np.maximum(ahead, strange)
+        return found, _sureness(ahead)
 
     def accuracy(self, data: TrainingData) -> float:
         """Return the share of the texts of a cross-validation that are labelled right, as they are."""
@@ -146,7 +148,7 @@ class Answers:
     def answers(self, rows: Rows, targets: Ints, asked: Rows) -> tuple[Ints, Floats]:
         """Return labels and how sure each is, see `Encoders`; it is told nothing."""
         table = self._table[asked - self._first]
-        return table.argmax(axis=1).astype(np.int32), _sureness(table)
+        return table.argmax(axis=1).astype(np.int32), _sureness(_ahead(table))
 
 
 Teacher = Encoders | Answers
@@ -167,9 +169,14 @@ def _unit(vectors: Floats, unlabelled: int) -> Floats:
     return found
 
 
-def _sureness(table: Floats) -> Floats:
-    """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, with a mean of 1, of answers `[texts, labels]`."""
+def _ahead(table: Floats) -> Floats:
+    """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, of answers `[texts, labels]`."""
     best = np.sort(table, axis=1)
-    ahead = best[:, -1] - best[:, -2] + _TINY
-    found: Floats = (ahead / ahead.mean()).astype(np.float32)
+    found: Floats = best[:, -1] - best[:, -2]
+    return found
+
+
+def _sureness(ahead: Floats) -> Floats:
+    """Return how much each text counts, with a mean of 1."""
+    found: Floats = ((ahead + _TINY) / (ahead + _TINY).mean()).astype(np.float32)
     return found
