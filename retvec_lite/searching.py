@@ -11,7 +11,6 @@ score of a pair is the cosine of their embeddings, less two parts, from what is 
 `git show 8eff255:lab/benchmarks/experiments/duplicates.py` measured both.
 """
 
-import functools
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ import numpy as np
 from retvec_lite.arguments import checked
 from retvec_lite.classifier import Classifier
 from retvec_lite.contract import Floats
-from retvec_lite.data.copies import Words, has_sign, words_and_signs
+from retvec_lite.data.copies import Words, edits, has_sign, words_and_signs
 from retvec_lite.data.sources import check_output
 from retvec_lite.data.texts import is_missing, texts_of
 from retvec_lite.equal_rows import distinct_rows, products
@@ -257,30 +256,6 @@ class PairScore:
         if min(self._texts_with[one], self._texts_with[other]) > _RARE:
             return False
         return edits(one, other) <= 1 + (min(len(one), len(other)) >= _LONG)
-
-
-@functools.lru_cache(2**18)
-def edits(one: str, other: str) -> int:
-    """Return by how many letters that are missing, added, wrong, or swapped with the next one two words differ; 3 stands for more than 2.
-
-    Example:
-        >>> from retvec_lite.searching import edits
-        >>> edits("parcel", "pracel"), edits("parcel", "parce"), edits("parcel", "money")
-        (1, 1, 3)
-    """
-    # One edit adds a letter, takes one away, or both: most pairs of words are told apart by their letters alone.
-    if abs(len(one) - len(other)) > 2 or max(len(set(one) - set(other)), len(set(other) - set(one))) > 2:
-        return 3
-    before, last = list[int](), list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        line = [row]
-        for column, wanted in enumerate(other, 1):
-            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != wanted))
-            if row > 1 < column and letter == other[column - 2] and one[row - 2] == wanted:
-                cost = min(cost, before[column - 2] + 1)
-            line.append(cost)
-        before, last = last, line
-    return min(last[-1], 3)
 
 
 def _embeddings(classifier: Classifier, texts: Sequence[str], progress: Progress) -> Floats:

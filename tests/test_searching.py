@@ -12,8 +12,8 @@ from command_line import Main, write_table
 
 import retvec_lite as rl
 from retvec_lite import searching
-from retvec_lite.data.copies import words_and_signs
-from retvec_lite.searching import PairScore, edits
+from retvec_lite.data.copies import edits, words_and_signs
+from retvec_lite.searching import PairScore
 
 FILE = Path(__file__).parents[1] / "golden" / "rejecting.retvec"
 

@@ -43,18 +43,18 @@ _SURROUNDED: Final = 0.15
 class Examples:
     """What a network learns from: word ids of each variant, int32 `[texts, max_words]`, and `LabelScheme.targets`.
 
-    The epochs take turns with the variants. `weights` say how much each text counts, float32 `[texts]`; None: all the same.
+    The epochs take turns with the variants. `weights` say how much each text counts, float32 `[texts]`.
     """
 
     variants: Sequence[Ints]
     targets: Ints
     classes: int
-    weights: Floats | None = None
+    weights: Floats
 
     def chosen(self, rows: Rows) -> "Examples":
         """Return some of the texts."""
-        weights = None if self.weights is None else self.weights[rows]
-        return Examples([variant[rows] for variant in self.variants], self.targets[rows], self.classes, weights)
+        variants = [variant[rows] for variant in self.variants]
+        return Examples(variants, self.targets[rows], self.classes, self.weights[rows])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ class HeldOutExamples:
 
     ids: Mapping[Way, Ints]
     truth: Ints
-    weights: Floats | None = None
+    weights: Floats
     independent: float | None = None
 
 
@@ -285,17 +285,14 @@ def _mistyped(texts: Sequence[str], typo_rate: float, seed: int) -> dict[Way, Se
     return found
 
 
-def _weights(texts: Dataset, training: Dataset, described: int = 0) -> Floats | None:
-    """Return how much each text counts, float32 `[texts]`, with a mean of 1 over the training texts; None: all the same.
-
-    So many that are `described` come last, each of that mean.
-    """
+def _weights(texts: Dataset, training: Dataset, others: int = 0) -> Floats:
+    """Return how much each text counts, float32 `[texts + others]`, with a mean of 1 over the training texts; others count 1."""
     if not texts.weights:
-        return None
+        return np.ones(len(texts) + others, np.float32)
     # Only their ratios matter, and the largest may be near the end of a float.
     most = max(training.weights)
     shares: Floats = np.array(texts.weights) / most / np.mean(np.array(training.weights) / most)
-    return np.concatenate([shares, np.ones(described)]).astype(np.float32)
+    return np.concatenate([shares, np.ones(others)]).astype(np.float32)
 
 
 def write_variants(

@@ -241,11 +241,10 @@ class LinearPart:
         self._progress("fitting n-grams", self._fits, max(self._fits, self._total))
         return model
 
-    def _text_weights(self, rows: Rows, weights: Floats | None, held_out: Sequence[Features]) -> Floats:
+    def _text_weights(self, rows: Rows, weights: Floats, held_out: Sequence[Features]) -> Floats:
         """Return how much each text of `_fit_rows` counts, float32 `[texts]`."""
         data = self._data
-        own = np.ones(len(rows), np.float32) if weights is None else weights[rows]
-        origins, labels = data.origins[rows], data.examples.targets[rows]
+        own, origins, labels = weights[rows], data.origins[rows], data.examples.targets[rows]
         # All names and descriptions of a label count together, and so do its texts of related words.
         for together in (_SAID, (Origin.RELATED,)):
             some = np.isin(origins, together)
@@ -256,12 +255,9 @@ class LinearPart:
             )
             shares = DESCRIBED_WEIGHT / (1 + texts) / np.maximum(counts, 1)
             own[some] = shares[labels[some]]
-        # Validation texts of the user's own have no weights, and count as usual.
-        others = data.held_out.weights
-        others = np.ones(len(data.held_out.truth), np.float32) if others is None else others
         # A text counts once, however many variants of it there are.
         variants = [np.float32(share / sum(self._shares)) * own for share in self._shares]
-        return np.concatenate([*variants, *[others / np.float32(len(variants))] * len(held_out)])
+        return np.concatenate([*variants, *[data.held_out.weights / np.float32(len(variants))] * len(held_out)])
 
     def background(self) -> Floats:
         """Return the logits of the background by `model`, float32 `[texts, classes]`."""

@@ -149,12 +149,11 @@ class TrainableNetwork:
         self._class_weights.assign(class_weights)
         self._schedule = schedule
 
-    def train(self, batch: WordBatch, targets: Ints, count: int, weights: Floats | None = None) -> float:
+    def train(self, batch: WordBatch, targets: Ints, count: int, weights: Floats) -> float:
         """Take one optimizer step and return its loss.
 
         `count` numbers the steps from 0; `weights` `[batch]` say how much each text counts.
         """
-        weights = np.ones(len(batch.rows), np.float32) if weights is None else weights
         table, local = self._local(batch.ids)
         seed = np.array([count, self._settings.seed % 2**20 * 1000], np.int32)  # dropout differs from step to step
         return float(self._step(table, local, targets, weights, seed, np.float32(self._schedule(count))))

@@ -161,8 +161,7 @@ def run_epochs(
     for number in range(1, settings.epochs + 1):
         losses = []
         for batch in epoch(examples.variants[(number - 1) % len(examples.variants)], batch_size, rng):
-            weights = None if examples.weights is None else examples.weights[batch.rows]
-            losses.append(network.train(batch, examples.targets[batch.rows], taken, weights))
+            losses.append(network.train(batch, examples.targets[batch.rows], taken, examples.weights[batch.rows]))
             taken += 1
             progress("training", min(taken, steps), steps)
         broken = [loss for loss in losses if not math.isfinite(loss)]

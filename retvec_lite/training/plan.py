@@ -171,8 +171,7 @@ class Plan:
         found, is_asked = self.data.examples, self.data.origins[rows] == Origin.UNLABELLED
         if not (self.teacher and is_asked.any()):
             return found
-        weights = np.ones(len(found.targets), np.float32) if found.weights is None else found.weights.copy()
-        targets, asked = found.targets.copy(), rows[is_asked]
+        targets, weights, asked = found.targets.copy(), found.weights.copy(), rows[is_asked]
         targets[asked], weights[asked] = self.teacher.answers(rows[~is_asked], targets, asked)
         return dataclasses.replace(found, targets=targets, weights=weights)
 

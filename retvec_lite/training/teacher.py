@@ -24,11 +24,10 @@ _STRENGTH: Final = 10.0
 _STEPS: Final = 300
 _NEIGHBOURS: Final = 15
 """Texts that say half of what each text says. 10 to 30 are as good, chosen on the texts without labels of 23 sets."""
-_ROUNDS: Final = 2
+_TINY: Final = 1e-9
 _STRANGE: Final = 0.07
 """Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on eight
 inboxes, some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
-_TINY: Final = 1e-9
 _MOST_STRANGE: Final = 0.2
 """Share of the texts without labels that belong to none, most: labelled texts may have been written by one person, and be like each other alone."""
 
@@ -60,11 +59,9 @@ class Encoders:
         self._none, self._origins = data.none, data.origins
         rows = np.flatnonzero(data.origins != Origin.RELATED)
         texts = [data.clean[row] for row in rows.tolist()]
-        parts = [
-            _unit(ask_once(name, encode, texts, progress, kept), data.count(Origin.UNLABELLED))
-            for name, encode in encoders.items()
-        ]
-        vectors = np.concatenate(parts, axis=1)
+        parts = [ask_once(name, encode, texts, progress, kept) for name, encode in encoders.items()]
+        middle = [part[-data.count(Origin.UNLABELLED) :].mean(axis=0) for part in parts]
+        vectors = np.concatenate([normalize(part - mean) for part, mean in zip(parts, middle, strict=True)], axis=1)
         near = kneighbors_graph(vectors, min(_NEIGHBOURS, len(rows) - 1)).tocoo()
         every = len(data.clean)
         linked = csr_matrix((near.data.astype(np.float32), (rows[near.row], rows[near.col])), (every, every))
@@ -74,10 +71,9 @@ class Encoders:
         self._vectors = normalize(self._with_neighbours(self._vectors))
 
     def _with_neighbours(self, said: Floats) -> Floats:
-        """Return what is said of texts, half of it from their neighbours', float32 `[texts, numbers]` like `said`."""
-        found = said
-        for _ in range(_ROUNDS):
-            found = (said + self._shares @ found) / 2
+        """Return what is said of texts, half of it from their neighbours and theirs, float32 `[texts, numbers]` like `said`."""
+        by_neighbours = (said + self._shares @ said) / 2
+        found: Floats = (said + self._shares @ by_neighbours) / 2
         return found
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> tuple[Ints, Floats]:
@@ -162,13 +158,6 @@ def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progres
     return Answers(*next(iter(given.items())), data, progress, folder)
 
 
-def _unit(vectors: Floats, unlabelled: int) -> Floats:
-    """Return vectors around the mean of the unlabelled ones, which come last, of length 1."""
-    centred = vectors - vectors[-unlabelled:].mean(axis=0)
-    found: Floats = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), _TINY)
-    return found
-
-
 def _ahead(table: Floats) -> Floats:
     """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, of answers `[texts, labels]`."""
     best = np.sort(table, axis=1)
@@ -177,6 +166,6 @@ def _ahead(table: Floats) -> Floats:
 
 
 def _sureness(ahead: Floats) -> Floats:
-    """Return how much each text counts, with a mean of 1."""
-    found: Floats = ((ahead + _TINY) / (ahead + _TINY).mean()).astype(np.float32)
-    return found
+    """Return how much each text counts, float32 `[texts]`, with a mean of 1."""
+    found: Floats = np.maximum(ahead, _TINY, dtype=np.float32)
+    return found / found.mean()

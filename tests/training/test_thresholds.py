@@ -35,7 +35,7 @@ def held_out(base: TrainingData, truth: list[int], ways: tuple[Way, ...] = (Way.
         base,
         labels=LABELS,
         clean=["Text", "5 é"],
-        held_out=HeldOutExamples(dict.fromkeys(ways, none), np.array(truth, np.int32)),
+        held_out=HeldOutExamples(dict.fromkeys(ways, none), np.array(truth, np.int32), np.ones(len(truth), np.float32)),
         held_out_texts={way: ["Text"] * len(truth) for way in ways},
     )
 

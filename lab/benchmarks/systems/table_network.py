@@ -188,7 +188,7 @@ def train_table(
     max_words = slots_for(tokens[0])
     ids = [padded(group, max_words) for group in tokens]
 
-    examples = Examples(ids[: len(variants)], truth, len(labels))
+    examples = Examples(ids[: len(variants)], truth, len(labels), np.ones(len(truth), np.float32))
     rng = np.random.default_rng(settings.seed)
     spec = HEADS[head]()
     weights = spec.initial_weights(rng, dimension, len(labels), max_words)
@@ -196,7 +196,8 @@ def train_table(
     importance = class_weights(settings.class_weights, examples.targets, labels)
     table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
     network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
-    held = HeldOutExamples(dict(zip(rates, ids[len(variants) :], strict=True)), validation)
+    counts = np.ones(len(validation), np.float32)
+    held = HeldOutExamples(dict(zip(rates, ids[len(variants) :], strict=True)), validation, counts)
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)
