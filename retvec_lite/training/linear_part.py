@@ -80,7 +80,7 @@ class LinearPart:
         self._vectors, self._progress = vectors, progress
         self._sentences = plan.sentences is not None
         self._refit = data.refit and data.texts < VERY_MANY
-        self._pieces, self._examples = plan.pieces, plan.examples
+        self._pieces, self._with_answers = plan.pieces, plan.with_answers
         self._penalty, self._fits, self._total = PENALTY, 0, 0
 
     def fit_and_answer(self) -> HeldOutLogits:
@@ -201,7 +201,7 @@ class LinearPart:
 
         The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
         """
-        examples, is_asked = self._examples(rows), self._data.origins[rows] == Origin.UNLABELLED
+        examples, is_asked = self._with_answers(rows), self._data.origins[rows] == Origin.UNLABELLED
         if is_asked.any() and not self._data.taught:
             first = self._fit_known(rows[~is_asked], examples, held_out)
             targets = examples.targets.copy()

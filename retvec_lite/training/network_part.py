@@ -73,7 +73,7 @@ class NetworkPart:
             How it went, with all weights of the classifier but those of n-grams.
         """
         data, is_whole = self._plan.data, len(rows) == len(self._plan.data.clean)
-        examples = self._plan.examples(rows).chosen(rows)
+        examples = self._plan.with_answers(rows).chosen(rows)
         settings = self._settings(1.0 if is_whole else _FOLD_SHARE)
         held_out = None if data.folds or not len(data.held_out.truth) else data.held_out
         rng = np.random.default_rng(settings.seed)

@@ -166,7 +166,7 @@ class Plan:
     pieces: PiecesFile | None = None
     teacher: Teacher | None = None
 
-    def examples(self, rows: Rows) -> Examples:
+    def with_answers(self, rows: Rows) -> Examples:
         """Return all texts. Those without labels among `rows` get one from the teacher, which learns from the other `rows` alone, and count as it is sure."""
         found, is_asked = self.data.examples, self.data.origins[rows] == Origin.UNLABELLED
         if not (self.teacher and is_asked.any()):

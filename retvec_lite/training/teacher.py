@@ -21,9 +21,9 @@ from retvec_lite.training.sentence_encoders import Encode, ask_once, encode_of
 
 _STRENGTH: Final = 10.0
 """C of the regression, chosen on validation texts of 22 sets in 14 languages."""
-_STEPS: Final = 300
-_NEIGHBOURS: Final = 15
-"""Texts that say half of what each text says. 10 to 30 are as good, chosen on the texts without labels of 23 sets."""
+_NEIGHBOURS: Final = 5
+"""Texts that say half of what each text says. Chosen on the texts without labels of 22 sets: 15 are right of .007 more, and take texts away from
+labels that have a few."""
 _TINY: Final = 1e-9
 _STRANGE: Final = 0.07
 """Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on eight
@@ -62,8 +62,7 @@ class Encoders:
         parts = [ask_once(name, encode, texts, progress, kept) for name, encode in encoders.items()]
         middle = [part[-data.count(Origin.UNLABELLED) :].mean(axis=0) for part in parts]
         vectors = np.concatenate([normalize(part - mean) for part, mean in zip(parts, middle, strict=True)], axis=1)
-        near = kneighbors_graph(vectors, min(_NEIGHBOURS, len(rows) - 1)).tocoo()
-        every = len(data.clean)
+        near, every = kneighbors_graph(vectors, min(_NEIGHBOURS, len(rows) - 1)).tocoo(), len(data.clean)
         linked = csr_matrix((near.data.astype(np.float32), (rows[near.row], rows[near.col])), (every, every))
         self._shares = normalize(linked + linked.T, "l1")
         self._vectors = np.zeros((every, vectors.shape[1]), np.float32)
@@ -77,11 +76,11 @@ class Encoders:
         return found
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> tuple[Ints, Floats]:
-        """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, and how sure each is, see `_sureness`.
+        """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, and how much each text counts, see `_sureness`.
 
         It is told the labels of other `rows`; `targets` are those of all. What labels are called and mean is learned from where a label has no
-        text. Texts are of none of the labels where they are farther from all `rows` than nearly all of these from each other, unless each shall
-        get one of them (not `reject`).
+        text. A text may be of none of the labels if it is farther from all `rows` than nearly all of these from each other. It is, unless each shall
+        get one of them (not `reject`), where it is stranger, as a share of the strangest one, than its label is ahead of the next.
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -92,7 +91,7 @@ class Encoders:
             return np.full(len(asked), targets[rows[0]], np.int32), np.ones(len(asked), np.float32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a text or two of each label are no numbers to be predicted
-            fitted = LogisticRegression(C=_STRENGTH, max_iter=_STEPS).fit(self._vectors[rows], targets[rows])
+            fitted = LogisticRegression(C=_STRENGTH).fit(self._vectors[rows], targets[rows])
         table = fitted.predict_proba(self._vectors).astype(np.float32)
         table[rows] = targets[rows][:, None] == fitted.classes_
         table = self._with_neighbours(table)[asked]
@@ -103,11 +102,11 @@ class Encoders:
             alike = known @ known.T
             np.fill_diagonal(alike, -1.0)
             near = (self._vectors[asked] @ known.T).max(axis=1)
-            most = min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))
-            strange = (most - near) / max(most - near.min(), _TINY)
+            least = min(np.quantile(alike.max(axis=1), _STRANGE), np.quantile(near, _MOST_STRANGE))
+            strange = (least - near) / max(least - near.min(), _TINY)
             found[strange > ahead] = self._none
             ahead = np.maximum(ahead, strange)
-        return found, _sureness(ahead)
+        return found, _sureness(found, ahead)
 
     def accuracy(self, data: TrainingData) -> float:
         """Return the share of the texts of a cross-validation that are labelled right, as they are."""
@@ -144,7 +143,8 @@ class Answers:
     def answers(self, rows: Rows, targets: Ints, asked: Rows) -> tuple[Ints, Floats]:
         """Return labels and how sure each is, see `Encoders`; it is told nothing."""
         table = self._table[asked - self._first]
-        return table.argmax(axis=1).astype(np.int32), _sureness(_ahead(table))
+        found: Ints = table.argmax(axis=1).astype(np.int32)
+        return found, _sureness(found, _ahead(table))
 
 
 Teacher = Encoders | Answers
@@ -159,13 +159,17 @@ def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progres
 
 
 def _ahead(table: Floats) -> Floats:
-    """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, of answers `[texts, labels]`."""
+    """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, of answers, float32 `[texts, labels]`."""
     best = np.sort(table, axis=1)
     found: Floats = best[:, -1] - best[:, -2]
     return found
 
 
-def _sureness(ahead: Floats) -> Floats:
-    """Return how much each text counts, float32 `[texts]`, with a mean of 1."""
-    found: Floats = np.maximum(ahead, _TINY, dtype=np.float32)
-    return found / found.mean()
+def _sureness(found: Ints, ahead: Floats) -> Floats:
+    """Return how much each text counts, float32 `[texts]`, from 0 to 2: 1 if it is as far ahead as texts of the label that was `found` are in the mean.
+
+    Labels with few texts are less ahead, since most neighbours of a text are of others, and count no less.
+    """
+    sums, counts = np.bincount(found, ahead), np.bincount(found)
+    usual = (sums / np.maximum(counts, 1))[found] + _TINY
+    return (2 * (ahead + _TINY) / (ahead + usual + _TINY)).astype(np.float32)

@@ -18,7 +18,9 @@ from retvec_lite.ngrams import MOST_BUCKETS
 from retvec_lite.training import budget, request
 from retvec_lite.training.budget import Budget
 from retvec_lite.training.examples import TrainingData, make_examples
+from retvec_lite.training.plan import FitSettings, recommended
 from retvec_lite.training.reading import TextReader
+from retvec_lite.training.request import FEW
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +165,26 @@ def test_what_fills_the_room_also_fits_the_largest_format(head: str, tmp_path: P
     classifier = rl.train(texts, labels, head=head, epochs=1)
     (package,) = classifier.export(tmp_path / "dist", formats="coreml").artifacts
     assert package.result.ok and 990_000 < package.result.bytes
+
+
+def test_settings_follow_the_size_of_the_data_and_what_is_trained() -> None:
+    few, many = 19_999, 20_000
+    assert [recommended(texts).epochs for texts in (few, many)] == [13, 8]
+    assert [recommended(texts).epochs for texts in (FEW, FEW + 1, 9_000)] == [20, 30, 30]
+    assert [recommended(texts, multi_label=True).epochs for texts in (few, many)] == [60, 32]
+    assert [recommended(few, multi_label=several).patience for several in (False, True)] == [7, 10]
+    assert recommended(few, multi_label=True, epochs=3).epochs == 3, "what is asked for wins"
+    assert [recommended(texts).linear_variants for texts in (40, FEW, 19_999, 20_000)] == [2, 2, 2, 1]
+    assert recommended(FEW, linear_variants=1).linear_variants == 1
+
+
+@pytest.mark.parametrize("texts", [4, 50, 400, 2000])
+def test_few_texts_get_a_least_number_of_steps(texts: int) -> None:
+    found = recommended(texts)
+    steps_an_epoch = found.steps(texts) // found.epochs
+    assert 480 <= found.steps(texts) < 480 + steps_an_epoch or found.epochs == 20
+
+
+@pytest.mark.parametrize(("texts", "batch", "steps"), [(1, 1, 10), (7, 1, 70), (40, 10, 40), (255, 63, 40), (1000, 128, 70)])  # fmt: skip
+def test_very_few_texts_take_four_steps_an_epoch(texts: int, batch: int, steps: int) -> None:
+    assert ((settings := FitSettings(epochs=10)).batch(texts), settings.steps(texts)) == (batch, steps)

@@ -51,9 +51,8 @@ def trained(network: TrainableNetwork, steps: int = 5) -> dict[str, npt.NDArray[
     rng = np.random.default_rng(0)
     for count in range(steps):
         ids = np.where(np.arange(8) < rng.integers(1, 9), rng.integers(1, 40, (4, 8)), 0).astype(np.int32)
-        loss = network.train(
-            WordBatch(np.arange(4), ids), rng.integers(0, 4, 4).astype(np.int32), count, np.ones(4, np.float32)
-        )
+        targets = rng.integers(0, 4, 4).astype(np.int32)
+        loss = network.train(WordBatch(np.arange(4), ids), targets, count, np.ones(4, np.float32))
         assert np.isfinite(loss)
     return network.weights()
 
@@ -83,10 +82,8 @@ def test_parts_of_a_batch_do_what_the_whole_does(batch_size: int) -> None:
     for texts in range(1, 6):
         np.testing.assert_allclose(parts.logits(ids[:texts], 4, 8), whole.logits(ids[:texts], 4, 8), atol=1e-6)
     batch, targets = WordBatch(np.arange(5), ids), np.array([0, 1, 2, 3, 0], np.int32)
-    losses = [
-        [network.train(batch, targets, step, np.ones(len(targets), np.float32)) for step in range(5)]
-        for network in (parts, whole)
-    ]
+    ones = np.ones(5, np.float32)
+    losses = [[network.train(batch, targets, step, ones) for step in range(5)] for network in (parts, whole)]
     assert losses[1][4] < losses[1][0]
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)
 

