@@ -143,10 +143,10 @@ class Noisy:
         return np.concatenate([np.array(about, float), np.stack(noise)], axis=1)
 
 
-def taught_by(teacher: Any, texts: Sequence[str], labelled: int) -> tuple[Any, Any]:
+def taught_by(teacher: Any, texts: Sequence[str], labelled: int, none: int | None = None) -> tuple[Any, Any]:
     """Return the labels of texts, which are their first letters, and how sure each is, but for the first ones, which are labelled."""
     origins = np.array([Origin.GIVEN] * labelled + [Origin.UNLABELLED] * (len(texts) - labelled))
-    data = SimpleNamespace(clean=texts, labels=("a", "b"), labelled=labelled, none=None, origins=origins)
+    data = SimpleNamespace(clean=texts, labels=("a", "b"), labelled=labelled, none=none, origins=origins)
     data.count = lambda origin: int((origins == origin).sum())
     rows, targets = np.arange(len(texts)), np.array([text[0] == "b" for text in texts[:labelled]], np.int32)
     targets = np.concatenate([targets, np.full(len(texts) - labelled, -1, np.int32)])
@@ -163,6 +163,18 @@ def test_neighbours_without_labels_make_an_encoder_right_more_often(monkeypatch:
     assert (found == truth).mean() > (taught_by(Noisy(), texts, 6)[0] == truth).mean() + 0.05
     assert 0 <= sure.min() and sure.max() <= 2
     assert sure[found == truth].mean() > 1.2 * sure[found != truth].mean(), "it knows what it does not know"
+
+
+def test_a_strange_text_has_no_label_only_where_none_is_sure() -> None:
+    class Around:
+        def encode(self, texts: Sequence[str]) -> Any:
+            angles = np.radians([int(text[1:]) for text in texts])
+            return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+    angles = np.array([0, 2, 358, 178, 180, 182, *range(1, 360, 2)])
+    found, _ = taught_by(Around(), [f"{'b' if 90 < angle < 270 else 'a'}{angle}" for angle in angles], 6, none=2)
+    from_the_axis = np.abs(angles[6:] % 180 - 90)
+    assert (found[from_the_axis < 5] == 2).all() and (found[from_the_axis > 15] != 2).all()
 
 
 @pytest.mark.parametrize(
