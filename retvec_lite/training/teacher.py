@@ -172,4 +172,5 @@ def _sureness(found: Ints, ahead: Floats) -> Floats:
     """
     sums, counts = np.bincount(found, ahead), np.bincount(found)
     usual = (sums / np.maximum(counts, 1))[found] + _TINY
-    return (2 * (ahead + _TINY) / (ahead + usual + _TINY)).astype(np.float32)
+    weights: Floats = (2 * (ahead + _TINY) / (ahead + usual + _TINY)).astype(np.float32)
+    return weights
