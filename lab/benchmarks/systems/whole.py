@@ -11,11 +11,12 @@ from benchmarks.data.sets import Corpus
 from benchmarks.systems import fasttext, fine_tuned, linear, networks, sentence_encoder
 from benchmarks.systems.names import (
     BAYES,
+    BGE,
     COMPARED,
     DEFAULT_FILE,
     ENCODER,
     FASTTEXT_LARGE,
-    INBOX_ENCODER,
+    INBOX_ENCODERS,
     LINEAR,
     NGRAMS,
     NO_HEAD,
@@ -33,14 +34,15 @@ from retvec_lite.model.weight_files import load_default_embedding
 
 OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     DEFAULT_FILE: {},
-    INBOX_ENCODER: {},
+    INBOX_ENCODERS: {},
     NONE_OF_THESE: {"unknown_label": "oos"},
     NGRAMS: {"head": "linear"},
 }
 """Our systems -> the options of `retvec_lite.train`."""
+ENCODERS: Final = {BGE: sentence_encoder.BGE, ENCODER: sentence_encoder.MINILM}
 INBOX: Final = 10_000
-"""Other texts of the training file, most, which `INBOX_ENCODER` gets without their labels."""
-SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER, STATIC, SETFIT)
+"""Other texts of the training file, most, which `INBOX_ENCODERS` gets without their labels."""
+SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER, BGE, STATIC, SETFIT)
 
 PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
 ATTACKED: Final = (DEFAULT_FILE, *COMPARED, *PRODUCTS[1:])
@@ -57,9 +59,10 @@ def fits(system: str, texts: Dataset) -> bool:
 def settings_of(system: str) -> dict[str, Any]:
     """Return how a system is trained, JSON-ready."""
     if system in OURS:
-        return {"options": dict(OURS[system]), **({"inbox": INBOX} if system == INBOX_ENCODER else {})}
+        return {"options": dict(OURS[system]), **({"inbox": INBOX} if system == INBOX_ENCODERS else {})}
     encoders = {
         ENCODER: sentence_encoder.SETTINGS,
+        BGE: sentence_encoder.SETTINGS,
         STATIC: fine_tuned.TABLE_SETTINGS,
         SETFIT: fine_tuned.SETFIT_SETTINGS,
     }
@@ -88,19 +91,19 @@ def train(
 
     Raises:
         SystemExit: a rival's package is not installed.
+        RetvecLiteError: an encoder cannot be fetched.
     """
-    if system == INBOX_ENCODER:
-        taught = train_file(texts, folder, unlabelled=[*inbox], teacher=sentence_encoder.load_encoder(), seed=seed)
+    if system == INBOX_ENCODERS:
+        teacher = [sentence_encoder.load_encoder(name) for name in ENCODERS.values()]
+        taught = train_file(texts, folder, unlabelled=[*inbox], teacher=teacher, seed=seed)
         return dataclasses.replace(taught, guess=None)  # as of all others, the likeliest label counts
     if system in OURS:
         return train_file(texts, folder, **OURS[system], seed=seed)
-    encoders = {
-        ENCODER: sentence_encoder.train,
-        STATIC: fine_tuned.train_table,
-        SETFIT: fine_tuned.train_setfit,
-    }
-    if system in encoders:
-        return encoders[system](texts)
+    if system in ENCODERS:
+        return sentence_encoder.train(texts, ENCODERS[system])
+    tuned = {STATIC: fine_tuned.train_table, SETFIT: fine_tuned.train_setfit}
+    if system in tuned:
+        return tuned[system](texts)
     return fasttext.train_large(texts) if system == FASTTEXT_LARGE else linear.train(system, texts, chosen)
 
 

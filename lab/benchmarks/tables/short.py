@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import read_results
-from benchmarks.systems.names import DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, SETFIT, STATIC, SVM
+from benchmarks.systems.names import BGE, DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, INBOX_ENCODERS, SETFIT, STATIC, SVM
 from benchmarks.tables.cells import figure_of, grouped, markdown_table, shown, test_texts_of
 
 WAYS: Final = {
@@ -18,10 +18,12 @@ SHOTS: Final = (5, 50)
 SETS: Final = ("AG News", "Banking77", "CLINC150")
 OF_TEN: Final = ("AG News", "Banking77", "CLINC150", "SMS spam")
 RIVALS: Final = {
+    INBOX_ENCODERS: "default file and an inbox",
     DEFAULT_FILE: "default file, below 1 MB",
     SVM: "SVM, characters",
     FASTTEXT_LARGE: "fastText",
     ENCODER: "MiniLM, frozen",
+    BGE: "bge-small, frozen",
     STATIC: "model2vec",
     SETFIT: "SetFit",
 }

@@ -15,8 +15,7 @@ def train(args: argparse.Namespace) -> None:
     """Train table and network on files of sentences."""
     from makers.sentences import learn, table
     from makers.sentences.corpus import Vocabulary, draw_sentences
-    from makers.sentences.encoders import Teachers
-    from makers.sentences.lessons import FEW, Lessons
+    from makers.sentences.lessons import FEW, Lessons, Teachers
     from makers.stage import Stage
     from retvec_lite.model.meaning_file import MeaningFile
     from retvec_lite.model.sentence_network import SENTENCES_FILE

@@ -6,8 +6,7 @@ from typing import Final
 import numpy as np
 
 from makers.meaning.biases import ASSOCIATIONS, describe_biases
-from makers.sentences.encoders import TEACHERS
-from makers.sentences.lessons import PART, Lesson, Lessons, ahead, unit_rows
+from makers.sentences.lessons import PART, TEACHERS, Lesson, Lessons, ahead, unit_rows
 from makers.sentences.network import BATCH, HEAD, NetworkTrainer, Reader, Reading
 from makers.sentences.table import LANGUAGE, digest_of
 from makers.stage import Stage

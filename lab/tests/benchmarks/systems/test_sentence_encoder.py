@@ -1,4 +1,4 @@
-"""The teachers say what their ONNX files say, whatever else is in a batch, whole or rounded to 8 bits."""
+"""The encoders say what their ONNX files say, whatever else is in a batch, whole or rounded to 8 bits."""
 
 import json
 import zipfile
@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from makers.sentences import encoders
-from makers.sentences.encoders import BGE, MINILM, Encoder, Teachers
+from benchmarks.systems import sentence_encoder
+from benchmarks.systems.sentence_encoder import BGE, MINILM, Encoder
+from makers.sentences.lessons import Teachers
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 
@@ -71,7 +72,7 @@ def test_both_say_what_their_files_say_in_the_order_of_the_sentences(
 ) -> None:
     pytest.importorskip("tokenizers")
     pytest.importorskip("onnxruntime")
-    monkeypatch.setattr(encoders, "_TOKENS_AT_ONCE", at_once)
+    monkeypatch.setattr(sentence_encoder, "_TOKENS_AT_ONCE", at_once)
     jars = [artifact(tmp_path / f"{name}.jar", f"{name}{kind}") for name in (BGE, MINILM)]
     found = Teachers(*jars)(TEXTS)
     assert found.dtype == np.float32
