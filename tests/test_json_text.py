@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from refusals import refusal
 
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import (
@@ -44,9 +45,7 @@ DEEP = 100_000
     ],
 )
 def test_what_is_no_json_is_refused_in_a_sentence(content: str | bytes, problem: str) -> None:
-    with pytest.raises(RetvecLiteError) as caught:
-        parse_json(content, "golden.json")
-    message = str(caught.value)
+    message = refusal(parse_json, content, "golden.json")
     assert message.startswith("golden.json is not valid JSON: ") and problem in message
     assert "\n" not in message and len(message) < 200
 

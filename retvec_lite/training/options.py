@@ -34,9 +34,9 @@ class TrainOptions(Reading):
             cross-validate up to 3,000 texts, a tenth of more).
         unlabelled: texts of the same kind without labels, such as an inbox, which are learned from as well: a .txt (one text a line), CSV,
             TSV, JSON or Parquet file; in Python also a list or a table (default: none).
-        teacher: who labels them (default: the encoder of the extra `teacher` where it is installed, else the classifier itself): itself; an
-            encoder in a folder, or on a hub (hf://user/model), with model.onnx and tokenizer.json; in Python also an object with `encode` or
-            `embed`, several of them, or a classifier with `predict_proba` and `classes_`.
+        teacher: who labels them: auto (the encoder of the extra `teacher` where it is installed, else the classifier itself), itself, or
+            encoders, which stand side by side: auto, or in a folder or on a hub (hf://user/model) with model.onnx and tokenizer.json; in
+            Python also objects with `encode` or `embed`, or a classifier with `predict_proba` and `classes_`.
         head: linear (fitted in seconds), pool (small and fast) or cnn (sees word order) (default: chosen by the data).
         embedding: word embedding: a file, or raw for bits alone (default: the built-in one).
         ngram_kb: kilobytes for n-grams (default: as many as int8 files of max_kb have room for; 0: none).
@@ -58,7 +58,7 @@ class TrainOptions(Reading):
 
     validation: float | ValidationData | Literal["auto"] = AUTO
     unlabelled: Any = None
-    teacher: Literal["auto", "itself"] | Any = AUTO
+    teacher: Sequence[Named] | Any = AUTO
     head: Literal["auto", "linear", "pool", "cnn"] = "auto"
     embedding: Literal["default", "raw"] | Named | Embedding = "default"
     ngram_kb: int | None = None

@@ -49,15 +49,12 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
     Raises:
         RetvecLiteError: for something else.
     """
-    if isinstance(given, str) and given in (AUTO, ITSELF):
-        return {_ENCODER: _Packaged()} if given == AUTO and importlib.util.find_spec(_ENCODER) else {}
-    several = [
-        _Onnx(each)
-        if isinstance(each, os.PathLike) or (isinstance(each, str) and (is_on_hub(each) or Path(each).is_dir()))
-        else each
-        for each in (given if isinstance(given, list | tuple) else [given])
-    ]
-    names = [each.name if isinstance(each, _Onnx) else type(each).__name__ for each in several]
+    several = [*given] if isinstance(given, list | tuple) else [given]
+    words = [each for each in several if isinstance(each, str)]
+    if len(several) == 1 and (words == [ITSELF] or (words == [AUTO] and not importlib.util.find_spec(_ENCODER))):
+        return {}
+    several = [_encoder(each) if isinstance(each, str | os.PathLike) else each for each in several]
+    names = [each.name if isinstance(each, _Onnx | _Packaged) else type(each).__name__ for each in several]
     found = {
         name if names.count(name) == 1 else f"{name} {place}": each
         for place, (name, each) in enumerate(zip(names, several, strict=True), 1)
@@ -66,14 +63,23 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
         is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
         if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
-                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, in Python also something with encode(texts) or "
-                f"embed(texts), several of them in a list, or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}."
+                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, several of them, in Python also something with encode(texts) or "
+                f"embed(texts), or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}."
             )
     return found
 
 
+def _encoder(given: str | os.PathLike[str]) -> Any:
+    """Return the encoder of the package, in a folder or on a hub; a text that is none of them as it is."""
+    if given == AUTO:
+        return _Packaged()
+    return _Onnx(given) if is_on_hub(str(given)) or Path(given).is_dir() or not isinstance(given, str) else given
+
+
 class _Packaged:
     """The encoder of the extra `teacher`."""
+
+    name = _ENCODER
 
     def encode(self, texts: Sequence[str]) -> Any:
         return importlib.import_module(_ENCODER).query([text[:_CHARACTERS] for text in texts])
@@ -130,16 +136,8 @@ class _Onnx:
 
 def encode_of(given: Any) -> Encode | None:
     """Return what an object encodes texts by, None for none."""
-    for name in ("encode", "embed"):
-        if callable(method := getattr(given, name, None)) and not isinstance(given, str | bytes):
-            return functools.partial(_encoded, method)
-    return None
-
-
-def _encoded(method: Encode, texts: Sequence[str]) -> Any:
-    """Return the vectors of texts, also of a method that yields them one by one."""
-    found = method(list(texts))
-    return found if hasattr(found, "shape") else list(found)
+    methods = (getattr(given, name, None) for name in ("encode", "embed"))
+    return next((each for each in methods if callable(each) and not isinstance(given, str | bytes)), None)
 
 
 def sign_of(name: str, given: Any, texts: Sequence[str]) -> str:
@@ -164,9 +162,10 @@ def ask(
     """
     found = [*first]
     for start in range(0, len(texts), _AT_ONCE):
-        some = texts[start : start + _AT_ONCE]
+        some = list(texts[start : start + _AT_ONCE])
         try:
-            part = np.asarray(encode(some), np.float32)
+            said = encode(some)  # also one text after the other
+            part = np.asarray(said if hasattr(said, "shape") else list(said), np.float32)
         except Exception as error:
             raise RetvecLiteError(f"The teacher {name} failed ({reason(error)}).") from error
         if part.ndim != 2 or len(part) != len(some) or (found and part.shape[1] != found[0].shape[1]):

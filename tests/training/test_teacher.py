@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refusal
 
 import retvec_lite as rl
 from retvec_lite.data.dataset import as_dataset
@@ -285,9 +286,7 @@ class Stranger(Wrong):
     ],
 )
 def test_what_cannot_be_taught_is_told(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(RetvecLiteError) as told:
-        train(**options)
-    assert message in str(told.value)
+    assert message in refusal(train, **options)
 
 
 @pytest.mark.parametrize("kinds", [(1, 2), (1.0, 2.0), (True, False), np.array([1.0, 2.0]), np.array([True, False])])
