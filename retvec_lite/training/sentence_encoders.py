@@ -63,8 +63,8 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
         is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
         if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
-                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, several of them, in Python also something with encode(texts) or "
-                f"embed(texts), or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}."
+                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, in Python also something with encode(texts) or embed(texts), "
+                f"or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}. Of several, each is an encoder."
             )
     return found
 

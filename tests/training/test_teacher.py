@@ -277,7 +277,7 @@ class Stranger(Wrong):
         ({"unlabelled": inbox(), "teacher": "e5"}, "not e5"),
         ({"unlabelled": inbox(), "teacher": []}, "not an empty list"),
         ({"unlabelled": inbox(), "teacher": 3}, "not int"),
-        ({"unlabelled": inbox(), "teacher": [Wrong(), Knowing()]}, "not Wrong"),
+        ({"unlabelled": inbox(), "teacher": [Wrong(), Knowing()]}, "not Wrong. Of several, each is an encoder."),
         ({"unlabelled": inbox(), "teacher": Embeds([1.0, float("nan")])}, "not finite"),
         ({"unlabelled": inbox(), "teacher": Embeds([1.0], [1.0, 2.0])}, "Embeds"),
         ({"unlabelled": inbox(), "teacher": Embeds()}, "Embeds"),
