@@ -196,7 +196,7 @@ def options_of(model: TrainedModel) -> TrainOptions:
         record = {name: value for name, value in record.items() if name not in ("unlabelled", "teacher")}
     if own := [name for name, value in record.items() if OWN in str(value)]:
         raise RetvecLiteError(
-            f"This classifier does not keep what it was given as --{own[0]} ({own[0]}): train it again on all texts, old and new, with the same."
+            f"This classifier does not keep what it was given as --{own[0]} ({own[0]}): train it again on all texts, old and new, and give it the same again."
         )
     unknown, threshold = model.decision.unknown_label, model.training.get("reject_at")
     chosen_since = {"unknown_label": unknown} | ({} if threshold is None else {"reject_at": threshold})

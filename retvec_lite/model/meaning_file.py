@@ -248,7 +248,7 @@ def language_file(name: "str | os.PathLike[str] | MeaningFile") -> MeaningFile:
     found = packaged_meaning(name) if isinstance(name, str) else None
     if found:
         return found
-    if Path(name).suffix == ".safetensors":
+    if Path(str(name)).suffix == ".safetensors":
         return MeaningFile.load(name)
     raise RetvecLiteError(
         f"There is no table of meanings for the language {str(name)!r}: choose from {', '.join(packaged_languages())}, or name a file such "

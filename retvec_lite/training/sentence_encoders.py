@@ -63,8 +63,8 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
         is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
         if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
-                f"teacher is {AUTO}, {ITSELF}, a folder with {_FILES[1]} and {_FILES[0]}, in Python also something with encode(texts) or embed(texts), "
-                f"or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}. Of several, each is an encoder."
+                f"teacher is {AUTO} ({_ENCODER}), {ITSELF}, a folder or hf:// address with {_FILES[1]} and {_FILES[0]}, in Python also something with "
+                f"encode(texts) or embed(texts), or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}. Of several, each is an encoder."
             )
     return found
 
@@ -168,7 +168,7 @@ def ask(
             part = np.asarray(said if hasattr(said, "shape") else list(said), np.float32)
         except Exception as error:
             raise RetvecLiteError(f"The teacher {name} failed ({reason(error)}).") from error
-        if part.ndim != 2 or len(part) != len(some) or (found and part.shape[1] != found[0].shape[1]):
+        if part.ndim != 2 or not part.size or len(part) != len(some) or (found and part.shape[1] != found[0].shape[1]):
             raise RetvecLiteError(
                 f"The teacher {name} returned an array of shape {part.shape} for {len(some)} texts: a row of as many numbers is needed for each."
             )
