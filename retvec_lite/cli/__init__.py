@@ -105,7 +105,7 @@ def _taken(name: str, annotation: Any, default: Any) -> dict[str, Any]:
         read = _reader([float] if each is float else [])
         several = "SHARE,..." if each is float else "NAME,..."
 
-        def read_all(text: str) -> Any:  # a default that is a word, too
+        def read_all(text: str) -> Any:  # argparse reads a default that is a word as well
             return text if text == default else tuple(map(read, filter(None, map(str.strip, text.split(",")))))
 
         return {"type": read_all, "metavar": several}

@@ -280,7 +280,7 @@ class Stranger(Wrong):
         ({"unlabelled": inbox(), "teacher": [Wrong(), Knowing()]}, "not Wrong. Of several, each is an encoder."),
         ({"unlabelled": inbox(), "teacher": Embeds([1.0, float("nan")])}, "not finite"),
         ({"unlabelled": inbox(), "teacher": Embeds([1.0], [1.0, 2.0])}, "Embeds"),
-        ({"unlabelled": inbox(), "teacher": Embeds()}, "Embeds"),
+        *(({"unlabelled": inbox(), "teacher": Embeds(*rows)}, "for each") for rows in ((), ([],))),
         ({"unlabelled": inbox(), "teacher": Embeds("no number")}, "Embeds failed (could not convert"),
         ({"unlabelled": inbox(), "teacher": Stranger()}, "does not know the label 'music'"),
     ],
