@@ -4,7 +4,16 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import read_results
-from benchmarks.systems.names import BGE, DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, INBOX_ENCODERS, SETFIT, STATIC, SVM
+from benchmarks.systems.names import (
+    BGE_FROZEN,
+    DEFAULT_FILE,
+    ENCODER,
+    FASTTEXT_LARGE,
+    INBOX_ENCODERS,
+    SETFIT,
+    STATIC,
+    SVM,
+)
 from benchmarks.tables.cells import figure_of, grouped, markdown_table, shown, test_texts_of
 
 WAYS: Final = {
@@ -23,7 +32,7 @@ RIVALS: Final = {
     SVM: "SVM, characters",
     FASTTEXT_LARGE: "fastText",
     ENCODER: "MiniLM, frozen",
-    BGE: "bge-small, frozen",
+    BGE_FROZEN: "bge-small, frozen",
     STATIC: "model2vec",
     SETFIT: "SetFit",
 }
