@@ -20,7 +20,7 @@ from benchmarks.data.sets import STARTER, read_part, sampled
 from benchmarks.experiments.bench import ALL, DRAWS, RATES, draw_texts
 from benchmarks.systems.linear import SVMS
 from benchmarks.systems.names import (
-    BGE_FROZEN,
+    BGE,
     DEFAULT_FILE,
     ENCODER,
     FASTTEXT_LARGE,
@@ -45,7 +45,7 @@ CLEAN: Final = "clean"
 TEST_TEXTS: Final = 3000
 QUICK_TEST_TEXTS: Final = 500
 QUICK: Final = (DEFAULT_FILE, SVM)
-PICTURED: Final = (DEFAULT_FILE, INBOX_ENCODERS, *SVMS, LINEAR, FASTTEXT_LARGE, ENCODER, BGE_FROZEN, SETFIT)
+PICTURED: Final = (DEFAULT_FILE, INBOX_ENCODERS, *SVMS, LINEAR, FASTTEXT_LARGE, ENCODER, BGE, SETFIT)
 """The systems of the plot: more would hide each other."""
 README_SETS: Final = ("AG News", "Banking77")
 README_SYSTEMS: Final = (DEFAULT_FILE, INBOX_ENCODERS, SVM, FASTTEXT_LARGE, ENCODER, SETFIT)
@@ -94,9 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             common |= {"test": fingerprint([*test.texts, *test.labels]), "test_texts": len(test)}
             # fastText learns from all texts in comparison.py, the encoders from few, and no label from all.
             left_out = (
-                (INBOX_ENCODERS, FASTTEXT_LARGE, ENCODER, BGE_FROZEN, STATIC, SETFIT)
-                if shots == ALL
-                else (NONE_OF_THESE,)
+                (INBOX_ENCODERS, FASTTEXT_LARGE, ENCODER, BGE, STATIC, SETFIT) if shots == ALL else (NONE_OF_THESE,)
             )
             for system in (name for name in systems if name not in left_out and fits(name, training)):
                 for seed in DRAWS[:1] if shots == ALL and system not in OURS else args.draws:

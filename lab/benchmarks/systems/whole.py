@@ -11,7 +11,7 @@ from benchmarks.data.sets import Corpus
 from benchmarks.systems import fasttext, fine_tuned, linear, networks, sentence_encoder
 from benchmarks.systems.names import (
     BAYES,
-    BGE_FROZEN,
+    BGE,
     COMPARED,
     DEFAULT_FILE,
     ENCODER,
@@ -39,10 +39,10 @@ OURS: Final[Mapping[str, Mapping[str, Any]]] = {
     NGRAMS: {"head": "linear"},
 }
 """Our systems -> the options of `retvec_lite.train`."""
-ENCODERS: Final = {BGE_FROZEN: sentence_encoder.BGE, ENCODER: sentence_encoder.MINILM}
+ENCODERS: Final = {BGE: sentence_encoder.BGE_SMALL, ENCODER: sentence_encoder.MINILM}
 INBOX: Final = 10_000
 """Other texts of the training file, most, which `INBOX_ENCODERS` gets without their labels."""
-SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER, BGE_FROZEN, STATIC, SETFIT)
+SYSTEMS: Final = (*OURS, *linear.SVMS, LINEAR, BAYES, FASTTEXT_LARGE, ENCODER, BGE, STATIC, SETFIT)
 
 PRODUCTS: Final = (DEFAULT_FILE, SVM, LINEAR, BAYES)
 ATTACKED: Final = (DEFAULT_FILE, *COMPARED, *PRODUCTS[1:])
@@ -62,7 +62,7 @@ def settings_of(system: str) -> dict[str, Any]:
         return {"options": dict(OURS[system]), **({"inbox": INBOX} if system == INBOX_ENCODERS else {})}
     encoders = {
         ENCODER: sentence_encoder.SETTINGS,
-        BGE_FROZEN: sentence_encoder.SETTINGS,
+        BGE: sentence_encoder.SETTINGS,
         STATIC: fine_tuned.TABLE_SETTINGS,
         SETFIT: fine_tuned.SETFIT_SETTINGS,
     }

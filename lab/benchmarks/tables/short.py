@@ -4,16 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import read_results
-from benchmarks.systems.names import (
-    BGE_FROZEN,
-    DEFAULT_FILE,
-    ENCODER,
-    FASTTEXT_LARGE,
-    INBOX_ENCODERS,
-    SETFIT,
-    STATIC,
-    SVM,
-)
+from benchmarks.systems.names import BGE, DEFAULT_FILE, ENCODER, FASTTEXT_LARGE, INBOX_ENCODERS, SETFIT, STATIC, SVM
 from benchmarks.tables.cells import figure_of, grouped, markdown_table, shown, test_texts_of
 
 WAYS: Final = {
@@ -32,7 +23,7 @@ RIVALS: Final = {
     SVM: "SVM, characters",
     FASTTEXT_LARGE: "fastText",
     ENCODER: "MiniLM, frozen",
-    BGE_FROZEN: "bge-small, frozen",
+    BGE: "bge-small, frozen",
     STATIC: "model2vec",
     SETFIT: "SetFit",
 }

@@ -11,13 +11,13 @@ from typing import Final, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.systems.sentence_encoder import BGE, MINILM, Encoder
+from benchmarks.systems.sentence_encoder import BGE_SMALL, MINILM, Encoder
 from makers.stage import Stage
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
 
 TEACHERS: Final = (
-    f"{BGE} (MIT, https://huggingface.co/BAAI/{BGE}) and all-MiniLM-L6-v2 (Apache-2.0, "
+    f"{BGE_SMALL} (MIT, https://huggingface.co/BAAI/{BGE_SMALL}) and all-MiniLM-L6-v2 (Apache-2.0, "
     "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2)"
 )
 PART: Final = 20_000
@@ -48,7 +48,7 @@ class Teachers:
     """
 
     def __init__(self, bge: Path, minilm: Path) -> None:
-        self._jars = {BGE: bge, MINILM: minilm}
+        self._jars = {BGE_SMALL: bge, MINILM: minilm}
         self._encoders: list[Encoder] = []
 
     def __call__(self, sentences: Sequence[str]) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.systems import sentence_encoder
-from benchmarks.systems.sentence_encoder import BGE, MINILM, Encoder
+from benchmarks.systems.sentence_encoder import BGE_SMALL, MINILM, Encoder
 from makers.sentences.lessons import Teachers
 from retvec_lite.contract import Floats
 from retvec_lite.errors import RetvecLiteError
@@ -73,7 +73,7 @@ def test_both_say_what_their_files_say_in_the_order_of_the_sentences(
     pytest.importorskip("tokenizers")
     pytest.importorskip("onnxruntime")
     monkeypatch.setattr(sentence_encoder, "_TOKENS_AT_ONCE", at_once)
-    jars = [artifact(tmp_path / f"{name}.jar", f"{name}{kind}") for name in (BGE, MINILM)]
+    jars = [artifact(tmp_path / f"{name}.jar", f"{name}{kind}") for name in (BGE_SMALL, MINILM)]
     found = Teachers(*jars)(TEXTS)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, np.stack([expected(TEXTS, True), expected(TEXTS, False)], axis=1), atol=1e-6)
@@ -87,5 +87,5 @@ def test_another_file_is_refused_with_one_sentence(tmp_path: Path) -> None:
     artifact(tmp_path / "swapped.jar", MINILM)
     for name in ("other.jar", "no.jar", "missing.jar", "swapped.jar"):
         with pytest.raises(RetvecLiteError, match=f"{name} is not the artifact with bge") as caught:
-            Encoder(tmp_path / name, BGE)
+            Encoder(tmp_path / name, BGE_SMALL)
         assert "\n" not in str(caught.value)
