@@ -57,7 +57,8 @@ $(VENV)/.lab: lab/requirements.lock lab/pyproject.toml $(STAMP)
 demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, classify: all in out/demo
 	$(BIN)/python examples/demo.py $(OUT)
 
-# Two processes; each file's tests stay together, so that they share what they built.
+# Two processes, of one thread each; each file's tests stay together, so that they share what they built.
+test test-all test-fast: export OPENBLAS_NUM_THREADS = 1
 test: $(STAMP) | $(NODE_MODULES)  ## the tests: ten minutes on two idle cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
 

@@ -41,12 +41,13 @@ def summary(model: TrainedModel, held_out: HeldOutAnswers | None = None) -> str:
         )
         if facts.get(name)
     ]
+    is_none = model.decision.unknown_label is not None
     about_cut = f" ({', '.join(cut)})" if cut else ""
     about_epochs = f", {epochs} epochs" if epochs else ""
     if epochs and not folds and "best_epoch" in facts:
         about_epochs = f", best of {epochs} epochs: {facts['best_epoch']}"
     parts: list[str | Table] = [
-        f"{model.head.name}{ngrams} on {printable(facts.get('data', 'unknown data'))}: {texts}{len(model.labels)} labels, "
+        f"{model.head.name}{ngrams} on {printable(facts.get('data', 'unknown data'))}: {texts}{len(model.labels) - is_none} labels{' and none of them' * is_none}, "
         f"{model.encoder.max_words} word slots of {model.encoder.max_chars} code points"
         f"{about_cut}{about_epochs}."
     ]

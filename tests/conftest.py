@@ -50,9 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files of the fewest tests, which take longest, so that no process is left with such a file in the end."""
+    """Begin with files that have slow tests, and then those of few tests, so that no process is left with a long one in the end."""
     tests = Counter(item.path for item in items)
-    items.sort(key=lambda item: tests[item.path])
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, tests[item.path]))
 
 
 def pytest_collection_finish() -> None:

@@ -303,7 +303,7 @@ def test_a_wrong_model_is_refused_before_anything_is_served(dist: Path, tmp_path
             demo(model, browser=False)
         return str(caught.value)
 
-    assert refused(tmp_path).startswith(f"No .tflite file in {tmp_path}.")
+    assert refused(tmp_path).startswith(f"No exported file in {tmp_path}: ")
     assert "report.md" in refused(dist / "report.md")
     assert "none.retvec" in refused(tmp_path / "none.retvec")
     export = "Make one: retvec-lite export TRAINED --format engine --out DIST"

@@ -80,7 +80,10 @@ def texts_of(data: object, text_column: str = "text", delimiter: str | None = No
     if (names := _column_names(data)) is not None:
         column = _column(data, text_column, names, "this table", "text_column")
         data = ["" if or_none(text) is None else text for text in column]
-    return as_texts(data)
+    texts = as_texts(data)
+    if texts and all(format_of(Path(text))[0] in (*LABELLED, TEXT_SUFFIX) and os.path.isfile(text) for text in texts):
+        raise RetvecLiteError(f"Strings in a list are texts. Pass the path of a file alone: {texts[0]!r}.")
+    return texts
 
 
 def read_lines(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[str]:

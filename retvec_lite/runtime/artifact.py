@@ -249,7 +249,7 @@ def _refuse_others(place: Path, given: str | os.PathLike[str]) -> None:
 
 
 def not_exported(folder: Path) -> RetvecLiteError:
-    """Return the error about a folder in the place of an exported `.tflite`: what it is, and what to name instead."""
+    """Return the error about a folder in the place of an exported file: what it is, and what to name instead."""
     if folder.suffix == ".mlpackage":
         return RetvecLiteError(
             f"{folder} is a Core ML package, which runs in apps for iOS and macOS only. Name a .tflite of the same classifier."
@@ -261,7 +261,7 @@ def not_exported(folder: Path) -> RetvecLiteError:
     found = sorted(folder.glob("*.tflite"))
     if found:
         return RetvecLiteError(f"{folder} is a folder of exported files. Name one of them, such as {found[0]}.")
-    return RetvecLiteError(f"No .tflite file in {folder}. Name an exported file.")
+    return RetvecLiteError(f"No exported file in {folder}: name one.")
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:

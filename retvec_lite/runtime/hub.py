@@ -59,7 +59,7 @@ def fetch(address: str, patterns: Sequence[str] = _PATTERNS) -> Path:
         )
     except (OSError, ValueError, RevisionResolutionError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise RetvecLiteError(f"Cannot fetch {address}: {reason}") from error
+        raise RetvecLiteError(f"Cannot fetch {address} ({reason}). Offline, name a downloaded copy.") from error
     places = [folder / file] if file else [place for pattern in patterns for place in sorted(folder.glob(pattern))]
     try:
         places = [place for place in places if place.is_file()]

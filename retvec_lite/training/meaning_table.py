@@ -167,27 +167,26 @@ def _keys(words: Sequence[str], most: int) -> Mapping[Word, int]:
 
 def _place(sums: _Longs, config: MeaningConfig) -> tuple[_Longs, _Longs] | None:
     """Return the displacements, and the row of each key; None where a key finds no free row."""
-    group = sums[:, 0] % config.displacements
-    order = np.argsort(group, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(group, minlength=config.displacements))[:-1])
+    members: list[list[int]] = [[] for _ in range(config.displacements)]
+    for key, bucket in enumerate((sums[:, 0] % config.displacements).tolist()):
+        members[bucket].append(key)
+    first, steps = (sums[:, 1] % config.rows).tolist(), (sums[:, 2] % STEPS + 1).tolist()
     chosen = np.zeros(config.displacements, np.int64)
     places = np.zeros(len(sums), np.int64)
-    free = np.ones(config.rows, bool)
-    tried = np.arange(256)[:, None]
+    taken = bytearray(config.rows)
+    # Lists of one or two numbers: arrays would take three times as long.
     for bucket in sorted(range(len(members)), key=lambda bucket: -len(members[bucket])):
         keys = members[bucket]
-        if not len(keys):
-            break
-        rows = (sums[keys, 1] + tried * (sums[keys, 2] % STEPS + 1)) % config.rows
-        fits = free[rows].all(axis=1)
-        if len(keys) > 1:
-            ordered = np.sort(rows, axis=1)
-            fits &= (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
-        if not fits.any():
+        for tried in range(256):
+            rows = [(first[key] + tried * steps[key]) % config.rows for key in keys]
+            if len({*rows}) == len(rows) and not any(taken[row] for row in rows):
+                break
+        else:
             return None
-        chosen[bucket] = fits.argmax()
-        places[keys] = rows[chosen[bucket]]
-        free[places[keys]] = False
+        chosen[bucket] = tried
+        places[keys] = rows
+        for row in rows:
+            taken[row] = 1
     return chosen, places
 
 

@@ -137,6 +137,10 @@ class Answers:
             raise RetvecLiteError(
                 f"The teacher {name} has {len(known)} classes_, but answers {table.shape[1]} numbers."
             )
+        if not (table >= 0).all() or not np.allclose(table.sum(axis=1), 1, atol=0.01):
+            raise RetvecLiteError(
+                f"The teacher {name} answers what is no probability: predict_proba returns numbers from 0 to 1, which add up to 1 for each text."
+            )
         self._first = data.labelled
         self._table = table[:, [known.index(label) for label in data.labels]]
 

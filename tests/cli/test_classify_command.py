@@ -434,4 +434,4 @@ def test_a_text_that_names_a_file_gets_a_hint(
 
 def test_a_folder_without_files_is_no_model(main: Main, tmp_path: Path) -> None:
     code, _, errors = main("classify", str(tmp_path), "12")
-    assert code == 2 and errors.endswith(f"No .tflite file in {tmp_path}. Name an exported file.\n")
+    assert code == 2 and errors.endswith(f"No exported file in {tmp_path}: name one.\n")

@@ -74,5 +74,5 @@ def test_a_wrong_port_is_a_usage_error(port: str, main: Main) -> None:
 def test_an_error_is_one_line(tmp_path: Path, main: Main) -> None:
     code, output, errors = main("demo", str(tmp_path))
     assert (code, output) == (2, "")
-    assert errors.startswith(f"retvec-lite: error: No .tflite file in {tmp_path}. ")
+    assert errors.startswith(f"retvec-lite: error: No exported file in {tmp_path}: ")
     assert errors.count("\n") == 1

@@ -59,7 +59,7 @@ def test_options_of_a_tflite_are_refused_beside_a_trained_folder(main: Main, pla
         ("load classify evaluate", "nothing", "There is nothing at {}. Name an exported .tflite, a folder that"),
         ("load classify evaluate", "dist", "Name one of them, such as {}/classifier-int8.tflite"),
         ("load classify evaluate info demo", "app.mlpackage", "runs in apps for iOS and macOS only. Name a .tflite"),
-        ("load classify evaluate info", "empty", "No .tflite file in {}."),
+        ("load classify evaluate info", "empty", "No exported file in {}: name one."),
         ("info demo verify", "trained", "Export it first: retvec-lite export {} --out dist"),
         ("export", "dist", "{} was exported; this needs the trained classifier"),
         ("export", "dist", "or {}/reference.safetensors, its weights"),

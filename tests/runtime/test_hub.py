@@ -98,7 +98,9 @@ def test_the_error_without_a_network_is_one_sentence(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(RetvecLiteError, match=r"^Cannot fetch hf://me/parcels: [^\n]+$"):
+    with pytest.raises(
+        RetvecLiteError, match=r"^Cannot fetch hf://me/parcels \([^\n]+\)\. Offline, name a downloaded copy\.$"
+    ):
         rl.load("hf://me/parcels")
 
 

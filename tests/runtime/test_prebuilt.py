@@ -192,7 +192,7 @@ def test_names_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "language").mkdir()
     assert rl.load("language").labels == rl.load(LANGUAGE).labels
-    with pytest.raises(rl.RetvecLiteError, match=r"No \.tflite file in language"):
+    with pytest.raises(rl.RetvecLiteError, match="No exported file in language"):
         rl.load("./language")
 
 

@@ -112,11 +112,13 @@ def test_texts_unlike_all_labelled_ones_teach_what_belongs_to_no_label(
     asked = ["stadium and match", "a match of the league"]
 
     def unknown(texts: Sequence[str], **options: Any) -> list[bool]:
-        classifier = train(unlabelled=texts, **{"teacher": Seeing(), **options})
+        network = {"teacher": Seeing(), "epochs": 2 if few == 30 else None}
+        classifier = train(unlabelled=texts, **(options or network))
         assert classifier.predict("wake the alarm please", 1)[0].label == "alarm"
         assert classifier.model.training["folds"] == 3
         assert ("network" in classifier.model.training["factors"]) == (few == 30 and not options)
         assert ("none of these" in classifier.labels) == (classifier.decision.unknown_label == "none of these")
+        assert (" 2 labels and none of them, " in str(classifier)) == ("none of these" in classifier.labels)
         return [classifier.predict(text, 1)[0].label is None for text in asked]
 
     assert all(unknown([*inbox(160), *sport]))
@@ -260,8 +262,12 @@ class Embeds:
         return (row for row, _ in zip(self.rows * len(texts), texts, strict=False))
 
 
-class Stranger(Wrong):
-    classes_ = ("alarm", "weather")
+class Stranger:
+    def __init__(self, row: Any, classes: Any = ("alarm", "music")) -> None:
+        self.row, self.classes_ = row, classes
+
+    def predict_proba(self, texts: Sequence[str]) -> Any:
+        return np.array([self.row] * len(texts))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +288,9 @@ class Stranger(Wrong):
         ({"unlabelled": inbox(), "teacher": Embeds([1.0], [1.0, 2.0])}, "Embeds"),
         *(({"unlabelled": inbox(), "teacher": Embeds(*rows)}, "for each") for rows in ((), ([],))),
         ({"unlabelled": inbox(), "teacher": Embeds("no number")}, "Embeds failed (could not convert"),
-        ({"unlabelled": inbox(), "teacher": Stranger()}, "does not know the label 'music'"),
+        ({"unlabelled": inbox(), "teacher": Stranger([1, 0], ("alarm", "weather"))}, "does not know the label 'music'"),
+        *(({"unlabelled": inbox(), "teacher": Stranger(row)}, "no probability") for row in ([1, 1], [2, -1])),
+        ({"unlabelled": [str(Path(rl.__file__).parent / "starter/test.csv")]}, "Pass the path of a file alone"),
     ],
 )
 def test_what_cannot_be_taught_is_told(options: dict[str, Any], message: str) -> None:
