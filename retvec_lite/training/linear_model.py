@@ -118,7 +118,7 @@ def fit_linear(
     """
     shares = np.ones(len(targets), np.float32) if text_weights is None else text_weights
     meaning_length = max(len(targets) / variants / classes / 2, 1.0) ** _MEANING_POWER
-    scaled, squares = _weighted(features.counts.matrix())
+    scaled, squares = weighted(features.counts.matrix())
     roots = np.sqrt(squares)
     read = [scaled]
     if pieces is not None:
@@ -226,7 +226,7 @@ def _main_directions(centred: Floats, length: float) -> Floats:
     return found
 
 
-def _weighted(counts: Matrix) -> tuple[Matrix, Floats]:
+def weighted(counts: Matrix) -> tuple[Matrix, Floats]:
     """Return counts as the problem has them, float64 CSR `[texts, buckets]`, each text of length 1, and the squared weight of each bucket.
 
     The values are in float64, as liblinear wants them, made in place, beside the same indices: of many texts, each copy takes gigabytes.

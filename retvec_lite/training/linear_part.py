@@ -4,6 +4,7 @@ Texts are weighted by TF-IDF; `linear_model` solves the problem.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -26,8 +27,18 @@ from retvec_lite.training.linear_model import (
     choose_codebooks,
     fit_linear,
     squeeze,
+    weighted,
 )
-from retvec_lite.training.plan import VERY_MANY, HeldOutLogits, Plan, held_out_logits, mean_score
+from retvec_lite.training.plan import (
+    LINEAR,
+    USUAL_FACTORS,
+    VERY_MANY,
+    HeldOutLogits,
+    Plan,
+    held_out_logits,
+    mean_score,
+)
+from retvec_lite.training.teacher import Neighbours
 
 _LONG: Final = 30
 """Words of a typical text from which texts are long."""
@@ -199,15 +210,22 @@ class LinearPart:
     def _fit_rows(self, rows: Rows, held_out: Sequence[Features] = ()) -> LinearModel:
         """Fit a model to some of the training texts and their mistyped variants, and all held-out texts given.
 
-        The label of those without one is what a first fit to the others says, or a teacher that has seen these alone.
+        The label of those without one is what a first fit to the others says of them and their neighbours, or a teacher that has seen these alone.
         """
         examples, is_asked = self._with_answers(rows), self._data.origins[rows] == Origin.UNLABELLED
         if is_asked.any() and not self._data.taught:
             first = self._fit_known(rows[~is_asked], examples, held_out)
-            targets = examples.targets.copy()
-            targets[rows[is_asked]] = first.scores(self._learned[0][rows[is_asked]]).argmax(axis=1)
-            examples = dataclasses.replace(examples, targets=targets)
+            said = self._data.scheme.probabilities(USUAL_FACTORS[LINEAR] * first.scores(self._learned[0]))
+            asked, targets, weights = rows[is_asked], examples.targets.copy(), examples.weights.copy()
+            targets[asked], weights[asked] = self._neighbours.answers(said, rows[~is_asked], targets, asked)
+            examples = dataclasses.replace(examples, targets=targets, weights=weights)
         return self._fit_known(rows, examples, held_out)
+
+    @functools.cached_property
+    def _neighbours(self) -> Neighbours:
+        """The neighbours of the texts, by their n-grams; texts of related words have none."""
+        rows = np.flatnonzero(self._data.origins != Origin.RELATED)
+        return Neighbours(weighted(self._learned[0].counts[rows].matrix())[0], rows, len(self._data.clean))
 
     def _fit_known(self, rows: Rows, examples: Examples, held_out: Sequence[Features]) -> LinearModel:
         """Fit a model as `_fit_rows` does, but to texts whose labels are known."""

@@ -20,6 +20,11 @@ from retvec_lite.training.meaning_reader import MeaningReader
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.teacher import Teacher
 
+LINEAR, NETWORK = "linear", "network"
+"""Names of the parts of a classifier."""
+USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
+"""What multiplies their logits, on most data."""
+
 VERY_MANY: Final = 20_000
 """Texts from which they keep a network from overfitting by themselves."""
 _MOST_SHOWN: Final = 270_000

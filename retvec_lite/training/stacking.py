@@ -5,9 +5,7 @@ Wolpert 1992, https://doi.org/10.1016/S0893-6080(05)80023-1. A second core fits 
 
 import contextlib
 import functools
-import os
 import queue
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -22,17 +20,13 @@ from retvec_lite.terminal import Progress, silent
 from retvec_lite.training.label_scheme import LabelScheme
 from retvec_lite.training.linear_features import mean_vectors
 from retvec_lite.training.linear_part import LinearPart
-from retvec_lite.training.plan import VERY_MANY, HeldOutLogits, Part, Plan
+from retvec_lite.training.plan import LINEAR, NETWORK, USUAL_FACTORS, HeldOutLogits, Part, Plan
 from retvec_lite.training.sentences import SentenceReader, embed_words
 
 Found = TypeVar("Found")
 
 _OVER: Final = ("", 0, 0)
 """What is reported last, for whoever waits."""
-
-_NICENESS: Final = 10
-"""Niceness of work that gives way, above the usual: of a core that both want, Linux gives it a tenth (1.25 to the power of 10,
-https://docs.kernel.org/scheduler/sched-nice-design.html)."""
 
 
 class _StoppedError(Exception):
@@ -47,13 +41,10 @@ class Beside:
 
     Args:
         progress: the user's callback.
-        gives_way: run the function in what the main thread leaves of the cores. Then the main thread's steps take equally long from
-            the first, and tell how long the rest will take. On Linux alone: elsewhere, a thread has no niceness of its own.
     """
 
-    def __init__(self, progress: Progress, gives_way: bool = False) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._gives_way = gives_way and sys.platform == "linux"
         self._reports: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self._outcome: Future[Any] = Future()
@@ -87,9 +78,6 @@ class Beside:
 
         def work() -> None:
             try:
-                if self._gives_way:
-                    own = threading.get_native_id()
-                    os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + _NICENESS)
                 outcome.set_result(function())
             except BaseException as error:  # noqa: BLE001 - raised again in the main thread
                 outcome.set_exception(error)
@@ -107,12 +95,6 @@ class Beside:
         finally:
             self._stopped.set()
 
-
-LINEAR, NETWORK = "linear", "network"
-"""Names of the parts of a classifier."""
-
-USUAL_FACTORS: Final = {LINEAR: 8.0, NETWORK: 0.5}
-"""Factors that suit most data."""
 
 _LEAST: Final = 0.01
 
@@ -143,8 +125,7 @@ def fit_parts(plan: Plan, progress: Progress = silent) -> Stack:
     """Fit network and linear part as a plan says, decide by held-out texts how much each counts, and add them up."""
     data, parts, linear = plan.data, dict[str, Part](), None
     sentences = SentenceReader.of(plan.sentences, plan.head, data.words, data.clean_ids, progress)
-    # A second core fits n-grams. Of very many texts, these take longer than the network, and must not wait for it.
-    beside = Beside(progress, gives_way=len(data.clean) < VERY_MANY and plan.trains)
+    beside = Beside(progress)
     vectors: Callable[[Ints], Floats] | None = sentences.vectors if sentences else None
     if not plan.trains and not sentences:
         vectors = functools.partial(mean_vectors, vectors=embed_words(data.words, plan.embedding, progress))

@@ -32,11 +32,42 @@ _MOST_STRANGE: Final = 0.2
 """Share of the texts without labels that belong to none, most: labelled texts may have been written by one person, and be like each other alone."""
 
 
-class Encoders:
-    """What encoders say of the texts of a training, side by side, and a regression on it.
+class Neighbours:
+    """The nearest texts of each text: they mostly have its label, so half of what is said of it comes from them, labelled or not.
 
-    Neighbours mostly have the same label. So half of a text's vector, and then half of its answer, comes from its neighbours, labelled or not, as
-    in Wu et al. 2019 (https://arxiv.org/abs/1902.07153) and Zhou et al. 2003 (Learning with local and global consistency).
+    See Wu et al. 2019 (https://arxiv.org/abs/1902.07153) and Zhou et al. 2003 (Learning with local and global consistency).
+
+    Args:
+        vectors: of texts, float32 `[texts, width]` of length 1, dense or sparse.
+        rows: the places of these texts among all; others have no neighbours.
+        count: how many there are in all.
+    """
+
+    def __init__(self, vectors: Any, rows: Rows, count: int) -> None:
+        from scipy.sparse import csr_matrix
+        from sklearn.neighbors import kneighbors_graph
+        from sklearn.preprocessing import normalize
+
+        near = kneighbors_graph(vectors, min(_NEIGHBOURS, len(rows) - 1)).tocoo()
+        linked = csr_matrix((near.data.astype(np.float32), (rows[near.row], rows[near.col])), (count, count))
+        self._shares = normalize(linked + linked.T, "l1")
+
+    def mix(self, said: Floats) -> Floats:
+        """Return what is said of all texts, half of it from their neighbours and theirs, float32 `[texts, numbers]` like `said`."""
+        by_neighbours = (said + self._shares @ said) / 2
+        found: Floats = (said + self._shares @ by_neighbours) / 2
+        return found
+
+    def answers(self, said: Floats, rows: Rows, targets: Ints, asked: Rows) -> tuple[Ints, Floats]:
+        """Return the labels of the `asked` texts and how much each counts, see `Encoders.answers`, of the answers to all texts, float32 `[texts, labels]`."""
+        said[rows] = targets[rows][:, None] == np.arange(said.shape[1])
+        table = self.mix(said)[asked]
+        found: Ints = table.argmax(axis=1).astype(np.int32)
+        return found, _sureness(found, _ahead(table))
+
+
+class Encoders:
+    """What encoders say of the texts of a training and their neighbours, side by side, and a regression on it.
 
     Args:
         encoders: by name.
@@ -51,8 +82,6 @@ class Encoders:
     def __init__(
         self, encoders: Mapping[str, Encode], data: TrainingData, progress: Progress, kept: Path | None
     ) -> None:
-        from scipy.sparse import csr_matrix
-        from sklearn.neighbors import kneighbors_graph
         from sklearn.preprocessing import normalize
 
         # Texts of related words are no sentences.
@@ -62,18 +91,10 @@ class Encoders:
         parts = [ask_once(name, encode, texts, progress, kept) for name, encode in encoders.items()]
         middle = [part[-data.count(Origin.UNLABELLED) :].mean(axis=0) for part in parts]
         vectors = np.concatenate([normalize(part - mean) for part, mean in zip(parts, middle, strict=True)], axis=1)
-        near, every = kneighbors_graph(vectors, min(_NEIGHBOURS, len(rows) - 1)).tocoo(), len(data.clean)
-        linked = csr_matrix((near.data.astype(np.float32), (rows[near.row], rows[near.col])), (every, every))
-        self._shares = normalize(linked + linked.T, "l1")
-        self._vectors = np.zeros((every, vectors.shape[1]), np.float32)
+        self._neighbours = Neighbours(vectors, rows, len(data.clean))
+        self._vectors = np.zeros((len(data.clean), vectors.shape[1]), np.float32)
         self._vectors[rows] = vectors
-        self._vectors = normalize(self._with_neighbours(self._vectors))
-
-    def _with_neighbours(self, said: Floats) -> Floats:
-        """Return what is said of texts, half of it from their neighbours and theirs, float32 `[texts, numbers]` like `said`."""
-        by_neighbours = (said + self._shares @ said) / 2
-        found: Floats = (said + self._shares @ by_neighbours) / 2
-        return found
+        self._vectors = normalize(self._neighbours.mix(self._vectors))
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> tuple[Ints, Floats]:
         """Return the labels of the `asked` rows of `TrainingData.clean`, int32 `[asked]`, and how much each text counts, see `_sureness`.
@@ -94,7 +115,7 @@ class Encoders:
             fitted = LogisticRegression(C=_STRENGTH).fit(self._vectors[rows], targets[rows])
         table = fitted.predict_proba(self._vectors).astype(np.float32)
         table[rows] = targets[rows][:, None] == fitted.classes_
-        table = self._with_neighbours(table)[asked]
+        table = self._neighbours.mix(table)[asked]
         found: Ints = fitted.classes_[table.argmax(axis=1)].astype(np.int32)
         ahead = _ahead(table)
         if reject and self._none is not None:

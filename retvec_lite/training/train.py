@@ -67,10 +67,10 @@ from retvec_lite.training.languages import (
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_reader import make_reader
-from retvec_lite.training.plan import FitSettings, Plan, Score, mean_score, settings_for
+from retvec_lite.training.plan import LINEAR, FitSettings, Plan, Score, mean_score, settings_for
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.sentence_encoders import ITSELF
-from retvec_lite.training.stacking import LINEAR, fit_parts, mix_held_out
+from retvec_lite.training.stacking import fit_parts, mix_held_out
 from retvec_lite.training.teacher import Encoders, make_teacher
 from retvec_lite.training.thresholds import decide
 from retvec_lite.version import CREATED_BY

@@ -18,8 +18,8 @@ from retvec_lite.training.label_scheme import ONE_LABEL, SEVERAL_LABELS, LabelSc
 from retvec_lite.training.linear_features import Features
 from retvec_lite.training.linear_model import fit_linear
 from retvec_lite.training.network_part import NetworkPart
-from retvec_lite.training.plan import Plan
-from retvec_lite.training.stacking import LINEAR, NETWORK, fit_mix
+from retvec_lite.training.plan import LINEAR, NETWORK, Plan
+from retvec_lite.training.stacking import fit_mix
 
 TEXTS, CLASSES = 40, 5
 RNG = np.random.default_rng(0)

@@ -1,7 +1,5 @@
 """What runs beside the main thread, and what the parts count: known factors are found again, and the gradient is that of the loss."""
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -15,7 +13,8 @@ from scipy.special import softmax
 from retvec_lite.contract import Floats, Ints
 from retvec_lite.training import stacking
 from retvec_lite.training.label_scheme import ONE_LABEL
-from retvec_lite.training.stacking import LINEAR, NETWORK, Beside, fit_mix
+from retvec_lite.training.plan import LINEAR, NETWORK
+from retvec_lite.training.stacking import Beside, fit_mix
 
 WAIT = 10.0
 
@@ -49,17 +48,6 @@ def test_both_run_at_the_same_time() -> None:
         assert there.wait(WAIT)
         here.set()
         assert result()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a niceness of its own on Linux alone")
-@pytest.mark.parametrize("gives_way", [True, False])
-def test_work_that_gives_way_has_a_lower_priority_and_the_main_thread_keeps_its_own(gives_way: bool) -> None:
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    with Beside(lambda *_: None, gives_way).run(
-        lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    ) as result:
-        assert result() - before == (min(10, 19 - before) if gives_way else 0)
-    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 def test_an_error_is_raised_where_the_result_is_waited_for() -> None:
