@@ -59,7 +59,7 @@ demo: $(STAMP)  ## train on the starter data, export, verify on every runtime, c
 
 # Two processes, of one thread each; each file's tests stay together, so that they share what they built.
 test test-all test-fast: export OPENBLAS_NUM_THREADS = 1
-test: $(STAMP) | $(NODE_MODULES)  ## the tests: ten minutes on two idle cores
+test: $(STAMP) | $(NODE_MODULES)  ## the tests: nine minutes on two idle cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not exhaustive" $(PYTEST_ARGS)
 
 test-all: $(STAMP) $(VENV)/.engines | $(NODE_MODULES)  ## every test, the exhaustive ones too: before a release, and nightly
