@@ -14,7 +14,7 @@ from retvec_lite.data.copies import different
 from retvec_lite.data.dataset import IN_MEMORY, Dataset, as_dataset
 from retvec_lite.data.descriptions import is_described, read_descriptions, source_of
 from retvec_lite.data.labels import ClassWeights, choose_class_weights, unknown_rows
-from retvec_lite.data.texts import texts_of
+from retvec_lite.data.texts import encodable, texts_of
 from retvec_lite.data.warnings import check_separated, check_single, check_trainable, data_warnings, in_both
 from retvec_lite.errors import RetvecLiteError, install
 from retvec_lite.model.facts import data_hash
@@ -236,7 +236,7 @@ def _read_inbox(options: TrainOptions) -> Sequence[str]:
     """Return the texts without labels; none where none were given."""
     if options.unlabelled is not None:
         try:
-            return texts_of(options.unlabelled, options.text_column, options.delimiter)
+            return [*map(encodable, texts_of(options.unlabelled, options.text_column, options.delimiter))]
         except RetvecLiteError as error:
             raise RetvecLiteError(f"unlabelled: {error}") from error
     if not (isinstance(options.teacher, str) and options.teacher == AUTO):

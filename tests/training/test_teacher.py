@@ -84,9 +84,9 @@ def test_the_report_says_who_labelled_how_many_and_what_that_brought() -> None:
 
 @pytest.mark.parametrize("table", [dict, pd.DataFrame])
 def test_an_inbox_may_be_a_table(table: Any) -> None:
-    given = table({"id": [*range(42)], "body": [*inbox(), None, float("nan")]})
+    given = table({"id": [*range(43)], "body": [*inbox(), "half \ud800 a pair", None, float("nan")]})
     classifier = train(teacher="itself", unlabelled=given, text_column="body")
-    assert classifier.model.training["unlabelled_texts"] == 40
+    assert classifier.model.training["unlabelled_texts"] == 41
     with pytest.raises(RetvecLiteError, match="unlabelled: No column 'text' in this table"):
         train(unlabelled=table({"body": inbox()}))
 
