@@ -225,6 +225,7 @@ class LinearPart:
     def _neighbours(self) -> Neighbours:
         """The neighbours of the texts, by their n-grams; texts of related words have none."""
         rows = np.flatnonzero(self._data.origins != Origin.RELATED)
+        self._progress("finding neighbours", 0, len(rows))
         return Neighbours(weighted(self._learned[0].counts[rows].matrix())[0], rows, len(self._data.clean))
 
     def _fit_known(self, rows: Rows, examples: Examples, held_out: Sequence[Features]) -> LinearModel:

@@ -54,8 +54,7 @@ class Neighbours:
 
     def mix(self, said: Floats) -> Floats:
         """Return what is said of all texts, half of it from their neighbours and theirs, float32 `[texts, numbers]` like `said`."""
-        by_neighbours = (said + self._shares @ said) / 2
-        found: Floats = (said + self._shares @ by_neighbours) / 2
+        found: Floats = (said + self._shares @ ((said + self._shares @ said) / 2)) / 2
         return found
 
     def answers(self, said: Floats, rows: Rows, targets: Ints, asked: Rows) -> tuple[Ints, Floats]:
