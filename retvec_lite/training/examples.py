@@ -125,6 +125,11 @@ class TrainingData:
         """How many labelled texts there are to learn from, without names and descriptions."""
         return self.count(Origin.GIVEN)
 
+    @functools.cached_property
+    def sentences(self) -> Rows:
+        """The rows of all that is learned from but texts of related words, which are no sentences."""
+        return np.flatnonzero(self.origins != Origin.RELATED)
+
     @property
     def learned(self) -> int:
         """How many texts have a label, see `Request.learned`: those set aside are learned from in the end."""

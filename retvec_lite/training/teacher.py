@@ -17,19 +17,21 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress
 from retvec_lite.training.described import Origin
 from retvec_lite.training.examples import Rows, TrainingData
+from retvec_lite.training.linear_features import count_hashes, usual_kind
+from retvec_lite.training.linear_model import weighted
 from retvec_lite.training.sentence_encoders import Encode, ask_once, encode_of
 
 _STRENGTH: Final = 10.0
 """C of the regression, chosen on validation texts of 22 sets in 14 languages."""
 _NEIGHBOURS: Final = 5
-"""Nearest texts that each text is averaged with. Chosen on the hidden labels of the inboxes of 22 sets: with 15, .007 more are right in the mean,
-and labels with few texts lose them."""
+"""How many texts are nearest to a text: by n-grams, and as many by the vectors of encoders. Chosen on the hidden labels of the inboxes of 22
+sets: with 15, .007 more are right in the mean, and labels with few texts lose them."""
 _TINY: Final = 1e-9
 _STRANGE: Final = 0.07
-"""Share of the labelled texts that are as unlike all others as a text without a label that belongs to none of theirs. Chosen on eight
-inboxes, some of whose labels had no text: half of it recognizes fewer of theirs, and more costs other answers."""
+"""A text without a label is strange if all labelled texts are farther from it than all others are from this share of the labelled texts. Chosen on
+eight inboxes, some of whose labels had no text: half of it recognizes fewer of their texts, and more costs other answers."""
 _MOST_STRANGE: Final = 0.2
-"""Share of the texts without labels that belong to none, most: labelled texts may have been written by one person, and be like each other alone."""
+"""The largest share of the texts without labels that may be strange: one person may have written all labelled texts, which are then alike."""
 
 
 class Neighbours:
@@ -38,22 +40,31 @@ class Neighbours:
     See Wu et al. 2019 (https://arxiv.org/abs/1902.07153) and Zhou et al. 2003 (Learning with local and global consistency).
 
     Args:
-        vectors: of texts, float32 `[texts, width]` of length 1, dense or sparse.
-        rows: the places of these texts among all; others have no neighbours.
-        count: how many there are in all.
+        data: the texts; those of related words have no neighbours, nor have those of which nothing is known.
+        progress: told of "finding neighbours".
+        vectors: of the others, float32 `[texts, width]` of length 1 or 0. The neighbours by n-grams and by vectors count alike.
     """
 
-    def __init__(self, vectors: Any, rows: Rows, count: int) -> None:
-        from scipy.sparse import csr_matrix
+    def __init__(self, data: TrainingData, progress: Progress, *vectors: Floats) -> None:
+        from scipy.sparse import csr_matrix, eye
         from sklearn.neighbors import kneighbors_graph
         from sklearn.preprocessing import normalize
 
-        near = kneighbors_graph(vectors, min(_NEIGHBOURS, len(rows) - 1)).tocoo()
-        linked = csr_matrix((near.data.astype(np.float32), (rows[near.row], rows[near.col])), (count, count))
-        self._shares = normalize(linked + linked.T, "l1")
+        rows, count = data.sentences, len(data.clean)
+        progress("finding neighbours", 0, len(rows))
+        ngrams, _ = weighted(count_hashes(data, [data.clean], usual_kind(data.clean))[0][rows].matrix())
+        self._shares = csr_matrix((count, count), dtype=np.float32)
+        for view in (ngrams, *vectors):
+            known = np.flatnonzero(
+                abs(view).sum(axis=1)
+            )  # nothing, such as `<br>` without its mark-up, would be near to everything
+            if len(known) > 1:
+                near = kneighbors_graph(view[known], min(_NEIGHBOURS, len(known) - 1)).astype(np.float32)
+                placed = eye(count, dtype=np.float32, format="csr")[rows[known]]
+                self._shares += placed.T @ normalize(near + near.T, "l1") @ placed / (1 + len(vectors))
 
     def mix(self, said: Floats) -> Floats:
-        """Return what is said of all texts, half of it from their neighbours and theirs, float32 `[texts, numbers]` like `said`."""
+        """Return what is `said` of all texts, float32 `[texts, numbers]`, mixed: half of it comes from their neighbours, and half of that from theirs."""
         found: Floats = (said + self._shares @ ((said + self._shares @ said) / 2)) / 2
         return found
 
@@ -83,16 +94,14 @@ class Encoders:
     ) -> None:
         from sklearn.preprocessing import normalize
 
-        # Texts of related words are no sentences.
         self._none, self._origins = data.none, data.origins
-        rows = np.flatnonzero(data.origins != Origin.RELATED)
-        texts = [data.clean[row] for row in rows.tolist()]
+        texts = [data.clean[row] for row in data.sentences.tolist()]
         parts = [ask_once(name, encode, texts, progress, kept) for name, encode in encoders.items()]
         middle = [part[-data.count(Origin.UNLABELLED) :].mean(axis=0) for part in parts]
         vectors = np.concatenate([normalize(part - mean) for part, mean in zip(parts, middle, strict=True)], axis=1)
-        self._neighbours = Neighbours(vectors, rows, len(data.clean))
+        self._neighbours = Neighbours(data, progress, vectors)
         self._vectors = np.zeros((len(data.clean), vectors.shape[1]), np.float32)
-        self._vectors[rows] = vectors
+        self._vectors[data.sentences] = vectors
         self._vectors = normalize(self._neighbours.mix(self._vectors))
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows, *, reject: bool = True) -> tuple[Ints, Floats]:
@@ -100,7 +109,7 @@ class Encoders:
 
         It is told the labels of other `rows`; `targets` are those of all. What labels are called and mean is learned from where a label has no
         text. With `reject`, a text that is farther from all `rows` than nearly all of these from each other is strange, from 0 to 1 for the
-        strangest one. It has none of the labels where that is more than its label is ahead of the next.
+        strangest one. If it is stranger than its label is ahead of the next, both from 0 to 1, it has none of the labels.
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -153,19 +162,16 @@ class Answers:
                 "the same labels, or an encoder."
             )
         table = ask_once(name, classifier.predict_proba, data.clean[data.labelled :], progress, kept)
-        if table.shape[1] != len(known):
+        if table.shape[1] != len(known) or not ((table >= 0).all() and np.allclose(table.sum(axis=1), 1, atol=0.01)):
             raise RetvecLiteError(
-                f"The teacher {name} has {len(known)} classes_, but answers {table.shape[1]} numbers."
-            )
-        if not (table >= 0).all() or not np.allclose(table.sum(axis=1), 1, atol=0.01):
-            raise RetvecLiteError(
-                f"The teacher {name} answers what is no probability: predict_proba returns numbers from 0 to 1, which add up to 1 for each text."
+                f"The teacher {name} answers what is no probability: predict_proba returns {len(known)} numbers from 0 to 1 for each text, one for each "
+                "of classes_, which add up to 1."
             )
         self._first = data.labelled
         self._table = table[:, [known.index(label) for label in data.labels]]
 
     def answers(self, rows: Rows, targets: Ints, asked: Rows) -> tuple[Ints, Floats]:
-        """Return labels and how sure each is, see `Encoders`; it is told nothing."""
+        """Return labels and how much each text counts, see `Encoders.answers`; the classifier learns nothing of `rows` and `targets`."""
         table = self._table[asked - self._first]
         found: Ints = table.argmax(axis=1).astype(np.int32)
         return found, _sureness(found, _ahead(table))
@@ -177,20 +183,17 @@ Teacher = Encoders | Answers
 def make_teacher(given: Mapping[str, Any], data: TrainingData, progress: Progress, folder: Path | None) -> Teacher:
     """Return the teacher of a training of what `read_teacher` found, which is not nothing; see `ask_once` for the `folder`."""
     encoders = {name: encode for name, each in given.items() if (encode := encode_of(each))}
-    if encoders:
-        return Encoders(encoders, data, progress, folder)
-    return Answers(*next(iter(given.items())), data, progress, folder)
+    (name, only), *_ = given.items()
+    return Encoders(encoders, data, progress, folder) if encoders else Answers(name, only, data, progress, folder)
 
 
 def _ahead(table: Floats) -> Floats:
     """Return how far the best answer to each text is ahead of the next, float32 `[texts]`, of answers, float32 `[texts, labels]`."""
-    best = np.sort(table, axis=1)
-    found: Floats = best[:, -1] - best[:, -2]
-    return found
+    return np.diff(np.sort(table, axis=1)[:, -2:], axis=1)[:, 0]
 
 
 def _sureness(found: Ints, ahead: Floats) -> Floats:
-    """Return how much each text counts, float32 `[texts]`, from 0 to 2: 1 if it is as far ahead as texts of the label that was `found` are in the mean.
+    """Return how much each text counts, float32 `[texts]`, from 0 to 2: 1 if its label is as far `ahead` as is usual for the label that was `found`.
 
     Labels with few texts are less ahead, since most neighbours of a text are of others, and count no less.
     """
