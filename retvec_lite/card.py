@@ -225,11 +225,10 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
         return ""
     by = "the classifier itself" if taught["by"] == "itself" else taught["by"]
     brought, itself = "untested: no text with a label is held out", ""
-    if "alone" in taught:
+    if "alone" in taught and "taught" in taught:
         scores = f"{percent(taught['alone'], 1)} right without these, {percent(taught['taught'], 1)} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
-    if "teacher" in taught:
-        clean = facts["validation"]["0"]["accuracy"]
+    if "teacher" in taught and (clean := facts.get("validation", {}).get("0", {}).get("accuracy")) is not None:
         itself = f" Of the texts as they are, {percent(taught['teacher'], 1)} are right by {by}, and {percent(clean, 1)} by this classifier."
     if facts.get("unlabelled_texts"):
         return f"Texts without labels were labelled by {by} ({brought}).{itself}"

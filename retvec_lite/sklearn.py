@@ -78,7 +78,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if isinstance(weights, Mapping):
             weights = {str(label): weight for label, weight in weights.items()}
         given = {"multi_label": several, "class_weights": weights, "unknown_label": unknown}
-        options = {**self.get_params(), **given}
+        options = {**self.get_params(deep=False), **given}
         data = as_dataset(_one_column(X), labels, multi_label=several, sample_weight=sample_weight)
         self.classifier_: TrainedClassifier = train(data, **options)
         return self

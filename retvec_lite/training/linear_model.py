@@ -222,8 +222,7 @@ def _main_directions(centred: Floats, length: float) -> Floats:
     """Return the principal components of vectors, float32 `[dimension, components]`, scaled so that a typical one has this length."""
     values, directions = np.linalg.eigh(centred.T @ centred / len(centred))
     spread = max(float(np.sqrt(values.sum())) / length, 1e-6)
-    found: Floats = (directions[:, ::-1][:, :_DIRECTIONS] / spread).astype(np.float32)
-    return found
+    return (directions[:, ::-1][:, :_DIRECTIONS] / spread).astype(np.float32)
 
 
 def weighted(counts: Matrix) -> tuple[Matrix, Floats]:

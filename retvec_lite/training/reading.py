@@ -48,8 +48,7 @@ class Ragged:
     @functools.cached_property
     def starts(self) -> Places:
         """Where each row begins among the items, int64 `[rows]`."""
-        found: Places = np.cumsum(self.counts) - self.counts
-        return found
+        return np.cumsum(self.counts) - self.counts
 
     @property
     def rows(self) -> Places:
@@ -59,8 +58,7 @@ class Ragged:
     @functools.cached_property
     def slots(self) -> Places:
         """The place of each item in its row, int64 `[items]`."""
-        found: Places = np.arange(len(self.items)) - np.repeat(self.starts, self.counts)
-        return found
+        return np.arange(len(self.items)) - np.repeat(self.starts, self.counts)
 
     def __getitem__(self, rows: Any) -> "Ragged":
         counts, starts = self.counts[rows], self.starts[rows]

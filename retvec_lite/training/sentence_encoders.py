@@ -172,8 +172,8 @@ def ask(
             raise RetvecLiteError(
                 f"The teacher {name} returned an array of shape {part.shape} for {len(some)} texts: a row of as many numbers is needed for each."
             )
-        if not np.isfinite(part).all():
-            raise RetvecLiteError(f"The teacher {name} returned numbers that are not finite.")
+        if not (np.abs(part) < 1e9).all():
+            raise RetvecLiteError(f"The teacher {name} returned numbers that are not finite, or a billion and more.")
         found.append(part)
         keep(some, part)
         progress(f"encoding texts by {name}", start + len(some), len(texts))
@@ -181,17 +181,18 @@ def ask(
 
 
 def ask_once(name: str, encode: Encode, texts: Sequence[str], progress: Progress, folder: Path | None) -> Floats:
-    """Return what `ask` does. A folder keeps it, so that nobody is asked about a text again, but for four texts: whether it is the same one."""
+    """Return what `ask` does. A folder keeps it, and only new texts are asked about; four of the others tell whether the teacher is the same one."""
     if folder is None:
         return ask(name, encode, texts, progress)
+    folder = folder / _key(name, "")
     keys, files = [_key(name, text) for text in texts], [*folder.glob("*.npy")]
     known = {key: said for file in files for key, said in _read(file)}
     rows = sorted(range(len(texts)), key=lambda row: keys[row] not in known)[:4]
     first = dict(zip([keys[row] for row in rows], ask(name, encode, [texts[row] for row in rows], silent), strict=True))
     before, now = ([table[key] for key in first if key in known] for table in (known, first))
-    is_same = np.shape(before) == np.shape(now) and np.allclose(before, now, atol=1e-3)
+    is_same = before and np.shape(before) == np.shape(now) and np.allclose(before, now, atol=1e-3)
     if not is_same or sum(file.stat().st_size for file in files) > LARGEST:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         known = {}
     known |= first
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}

@@ -47,14 +47,12 @@ def embedded(words: Ints, weights: Weights) -> Floats:
         return values
     values = gelu(dense(values, weights, "embedding/dense_0"))
     values = gelu(dense(values, weights, "embedding/dense_1"))
-    found: Floats = np.tanh(dense(values, weights, "embedding/dense_2"))
-    return found
+    return np.tanh(dense(values, weights, "embedding/dense_2"))
 
 
 def dense(values: Floats, weights: Weights, name: str) -> Floats:
     """Return `values @ kernel + bias`."""
-    found: Floats = values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
-    return found
+    return values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
 
 
 def gelu(values: Floats) -> Floats:

@@ -120,7 +120,7 @@ def _fit(
     """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out, and how good its teacher."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
-    data = plan.data
+    data, options = plan.data, request.record  # which asks the teacher: if it fails, it is before the training
     stack = fit_parts(plan, progress)
     decided = decide(stack.logits, data, request.options.reject_at, request.none_label, stack.background)
     shapes = {name: value.shape for name, value in stack.weights.items()}
@@ -134,7 +134,7 @@ def _fit(
         "data_hash": data_hash(request.training),
         "trained_on": day,
         "versions": versions(),
-        "options": request.record,
+        "options": options,
         "training_texts": data.texts,
         "described": {"names": data.count(Origin.NAME), "descriptions": data.count(Origin.DESCRIPTION)},
         "validation_texts": len(data.held_out.truth),

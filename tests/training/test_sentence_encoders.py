@@ -96,3 +96,11 @@ def test_what_is_no_encoder_is_told(folder: Path) -> None:
     with (folder / "tokenizer.json").open("r+b") as file:
         file.truncate(LARGEST + 1)
     assert "at most" in refusal(read_teacher, folder)
+
+
+def test_a_teacher_that_fails_last_when_it_is_recorded_does_so_before_the_training() -> None:
+    steps: list[str] = []
+    teacher = SimpleNamespace(encode=lambda texts: np.full((len(texts), 2), 1.0 if len(texts) > 16 else np.nan))
+    options = {"unlabelled": [f"wake {number}" for number in range(40)], "teacher": teacher}
+    data = {"data": ["wake", "play"], "labels": ["alarm", "music"], "progress": lambda step, *_: steps.append(step)}
+    assert "not finite" in refusal(rl.train, **data, **options) and steps[-1].startswith("A .tflite will take")
