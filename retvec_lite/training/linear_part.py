@@ -27,6 +27,7 @@ from retvec_lite.training.linear_model import (
     choose_codebooks,
     fit_linear,
     squeeze,
+    weighted,
 )
 from retvec_lite.training.plan import (
     LINEAR,
@@ -223,7 +224,9 @@ class LinearPart:
     @functools.cached_property
     def _neighbours(self) -> Neighbours:
         """The neighbours of the texts, by their n-grams."""
-        return Neighbours(self._data, self._progress)
+        rows = self._data.sentences
+        self._progress("finding neighbours", 0, len(rows))
+        return Neighbours(weighted(self._learned[0].counts[rows].matrix())[0], rows, len(self._data.clean))
 
     def _fit_known(self, rows: Rows, examples: Examples, held_out: Sequence[Features]) -> LinearModel:
         """Fit a model as `_fit_rows` does, but to texts whose labels are known."""

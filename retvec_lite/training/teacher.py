@@ -17,15 +17,13 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.terminal import Progress
 from retvec_lite.training.described import Origin
 from retvec_lite.training.examples import Rows, TrainingData
-from retvec_lite.training.linear_features import count_hashes, usual_kind
-from retvec_lite.training.linear_model import weighted
 from retvec_lite.training.sentence_encoders import Encode, ask_once, encode_of
 
 _STRENGTH: Final = 10.0
 """C of the regression, chosen on validation texts of 22 sets in 14 languages."""
 _NEIGHBOURS: Final = 5
-"""How many texts are nearest to a text: by n-grams, and as many by the vectors of encoders. Chosen on the hidden labels of the inboxes of 22
-sets: with 15, .007 more are right in the mean, and labels with few texts lose them."""
+"""How many texts are nearest to a text. Chosen on the hidden labels of the inboxes of 22 sets: with 15, .007 more are right in the mean, and
+labels with few texts lose them."""
 _TINY: Final = 1e-9
 _STRANGE: Final = 0.07
 """A text without a label is strange if all labelled texts are farther from it than all others are from this share of the labelled texts. Chosen on
@@ -40,28 +38,24 @@ class Neighbours:
     See Wu et al. 2019 (https://arxiv.org/abs/1902.07153) and Zhou et al. 2003 (Learning with local and global consistency).
 
     Args:
-        data: the texts; those of related words have no neighbours, nor have those of which nothing is known.
-        progress: told of "finding neighbours".
-        vectors: of the others, float32 `[texts, width]` of length 1 or 0. The neighbours by n-grams and by vectors count alike.
+        vectors: of texts, float32 `[texts, width]` of length 1 or 0, dense or sparse: of length 0, nothing is known of a text, and it has no neighbours.
+        rows: the places of these texts among all; others have no neighbours.
+        count: how many there are in all.
     """
 
-    def __init__(self, data: TrainingData, progress: Progress, *vectors: Floats) -> None:
-        from scipy.sparse import csr_matrix, eye
+    def __init__(self, vectors: Any, rows: Rows, count: int) -> None:
+        from scipy.sparse import csr_matrix
         from sklearn.neighbors import kneighbors_graph
         from sklearn.preprocessing import normalize
 
-        rows, count = data.sentences, len(data.clean)
-        progress("finding neighbours", 0, len(rows))
-        ngrams, _ = weighted(count_hashes(data, [data.clean], usual_kind(data.clean))[0][rows].matrix())
         self._shares = csr_matrix((count, count), dtype=np.float32)
-        for view in (ngrams, *vectors):
-            known = np.flatnonzero(
-                abs(view).sum(axis=1)
-            )  # nothing, such as `<br>` without its mark-up, would be near to everything
-            if len(known) > 1:
-                near = kneighbors_graph(view[known], min(_NEIGHBOURS, len(known) - 1)).astype(np.float32)
-                placed = eye(count, dtype=np.float32, format="csr")[rows[known]]
-                self._shares += placed.T @ normalize(near + near.T, "l1") @ placed / (1 + len(vectors))
+        # A vector of length 0 would be nearer to most than any other.
+        known = np.flatnonzero((vectors != 0).sum(axis=1))
+        if len(known) > 1:
+            near = kneighbors_graph(vectors[known], min(_NEIGHBOURS, len(known) - 1)).tocoo()
+            places = (rows[known[near.row]], rows[known[near.col]])
+            linked = csr_matrix((near.data.astype(np.float32), places), (count, count))
+            self._shares = normalize(linked + linked.T, "l1")
 
     def mix(self, said: Floats) -> Floats:
         """Return what is `said` of all texts, float32 `[texts, numbers]`, mixed: half of it comes from their neighbours, and half of that from theirs."""
@@ -99,7 +93,7 @@ class Encoders:
         parts = [ask_once(name, encode, texts, progress, kept) for name, encode in encoders.items()]
         middle = [part[-data.count(Origin.UNLABELLED) :].mean(axis=0) for part in parts]
         vectors = np.concatenate([normalize(part - mean) for part, mean in zip(parts, middle, strict=True)], axis=1)
-        self._neighbours = Neighbours(data, progress, vectors)
+        self._neighbours = Neighbours(vectors, data.sentences, len(data.clean))
         self._vectors = np.zeros((len(data.clean), vectors.shape[1]), np.float32)
         self._vectors[data.sentences] = vectors
         self._vectors = normalize(self._neighbours.mix(self._vectors))

@@ -12,16 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refusal
+from scipy.sparse import csr_matrix
 
 import retvec_lite as rl
-from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.dataset import as_dataset
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.report_page import training_page
 from retvec_lite.terminal import silent
 from retvec_lite.training import request, sentence_encoders
 from retvec_lite.training.described import Origin
-from retvec_lite.training.reading import TextReader
 from retvec_lite.training.teacher import Neighbours, make_teacher
 
 ALARM = ("wake", "alarm", "snooze", "clock", "morning")
@@ -138,7 +137,7 @@ def taught_by(teacher: Any, texts: Sequence[str], labelled: int, none: int | Non
     """Return the labels of texts, which are their first letters, and how sure each is, but for the first ones, which are labelled."""
     origins = np.array([Origin.GIVEN] * labelled + [Origin.UNLABELLED] * (len(texts) - labelled))
     data = SimpleNamespace(clean=texts, labels=("a", "b"), labelled=labelled, none=none, origins=origins)
-    data.reader, data.sentences = TextReader(texts, EncoderConfig()), np.arange(len(texts))
+    data.sentences = np.arange(len(texts))
     data.count = lambda origin: int((origins == origin).sum())
     rows, targets = np.arange(len(texts)), np.array([text[0] == "b" for text in texts[:labelled]], np.int32)
     targets = np.concatenate([targets, np.full(len(texts) - labelled, -1, np.int32)])
@@ -157,24 +156,21 @@ def test_neighbours_without_labels_make_an_encoder_right_more_often(monkeypatch:
     assert sure[found == truth].mean() > 1.2 * sure[found != truth].mean(), "it knows what it does not know"
 
 
-def test_half_of_the_neighbours_of_a_text_are_near_by_ngrams_and_none_says_nothing() -> None:
-    draw = np.random.default_rng(0)
-    texts = [f"{draw.choice(kind)} {draw.choice(kind)} {row}" for row in range(100) for kind in (ALARM, MUSIC)]
-    texts += [f"<img src={number}.png>" for number in range(6)]
-    data = SimpleNamespace(clean=texts, sentences=np.arange(206), reader=TextReader(texts, EncoderConfig()))
-    blind = draw.normal(size=(206, 30)).astype(np.float32) * (np.arange(206) < 200)[:, None]
-    for views, least, most in (((), 0.95, 1), ((blind,), 0.8, 0.9)):
-        mixed = Neighbours(cast(Any, data), silent, *views).mix(np.vstack([*[np.eye(2)] * 100, np.zeros((6, 2))]))
-        assert least < mixed[:200].max(axis=1).mean() < most and not mixed[200:].any()
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("known", [40, 1, 0])
+def test_a_text_of_which_nothing_is_known_is_nobodys_neighbour(kind: Any, known: int) -> None:
+    vectors = np.tile(np.eye(2, dtype=np.float32), (24, 1)) * (np.arange(48) < known)[:, None]
+    said = np.concatenate([[[9, 9]], vectors[:40], np.full((8, 2), 9)])
+    mixed = Neighbours(kind(vectors), np.arange(1, 49), 49).mix(said)
+    np.testing.assert_allclose(mixed[1:41], said[1:41] / (1 if known == 40 else 2))
 
 
-def test_a_strange_text_has_no_label_only_where_none_is_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_strange_text_has_no_label_only_where_none_is_sure() -> None:
     class Around:
         def encode(self, texts: Sequence[str]) -> Any:
             angles = np.radians([int(text[1:]) for text in texts])
             return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
-    monkeypatch.setattr(Neighbours, "mix", lambda _, said: said)
     angles = np.array([0, 2, 358, 178, 180, 182, *range(1, 360, 2)])
     found, _ = taught_by(Around(), [f"{'b' if 90 < angle < 270 else 'a'}{angle}" for angle in angles], 6, none=2)
     from_the_axis = np.abs(angles[6:] % 180 - 90)
