@@ -165,6 +165,8 @@ def test_names_stay_in_their_place() -> None:
 
 def test_a_classifier_without_facts_has_a_card() -> None:
     assert "None were kept." in card_of(model(training={}))
+    for of_teacher in ({"teacher": 0.5}, {"alone": 0.5}, {"taught": 0.5}):
+        assert "(untested: " in card_of(model(training={"taught": {"by": "e5", **of_teacher}}))
 
 
 def test_both_are_saved_with_the_classifier(tmp_path: Path) -> None:

@@ -69,10 +69,8 @@ def test_options_reach_the_training() -> None:
     assert found.model.ngrams.buckets == 1000 and found.training["folds"] == 0
     assert found.training["validation_texts"] == 8 and found.training["settings"]["seed"] == 4
     teacher = make_pipeline(FunctionTransformer(lambda texts: [[len(text)] for text in texts]), LogisticRegression())
-    taught = RetvecClassifier(**QUICK, unlabelled=["an alarm", "parcels"], teacher=teacher.fit(TEXTS, LABELS)).fit(
-        TEXTS, LABELS
-    )
-    assert taught.classifier_.training["taught"]["by"] == "Pipeline"
+    options = {**QUICK, "unlabelled": ["parcels"], "teacher": teacher.fit(TEXTS, LABELS)}
+    assert RetvecClassifier(**options).fit(TEXTS, LABELS).classifier_.training["taught"]["by"] == "Pipeline"
 
 
 def test_pipelines_tables_and_labels_of_other_types() -> None:
