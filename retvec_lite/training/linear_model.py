@@ -226,7 +226,7 @@ def _main_directions(centred: Floats, length: float) -> Floats:
 
 
 def weighted(counts: Matrix) -> tuple[Matrix, Floats]:
-    """Return counts as the problem has them, float64 CSR `[texts, buckets]`, divided as the file does, and the squared weight of each bucket.
+    """Return counts as the problem has them, float64 CSR `[texts, buckets]`, each text divided by its length, see `_lengths`, and buckets' squared weights.
 
     The values are in float64, as liblinear wants them, made in place, beside the same indices: of many texts, each copy takes gigabytes.
     """
