@@ -73,12 +73,10 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             RetvecLiteError: for texts that are no strings, or data that cannot be trained on.
         """
         labels, several = self._read(y)
-        unknown = None if self.unknown_label is None else str(self.unknown_label)
-        weights = self.class_weights
-        if isinstance(weights, Mapping):
-            weights = {str(label): weight for label, weight in weights.items()}
-        given = {"multi_label": several, "class_weights": weights, "unknown_label": unknown}
-        options = {**self.get_params(deep=False), **given}
+        unknown = None if self.unknown_label is None else _named(self.unknown_label)
+        options = {**self.get_params(deep=False), "multi_label": several, "unknown_label": unknown}
+        if isinstance(self.class_weights, Mapping):
+            options["class_weights"] = {_named(label): weight for label, weight in self.class_weights.items()}
         data = as_dataset(_one_column(X), labels, multi_label=several, sample_weight=sample_weight)
         self.classifier_: TrainedClassifier = train(data, **options)
         return self
@@ -106,9 +104,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 "multi_label=True, a list of labels for each text."
             )
         if missing := sum(or_none(label) is None for label in targets):
-            raise RetvecLiteError(
-                f"{missing:,} of {len(targets):,} labels in y are missing: leave those texts out, or label them."
-            )
+            raise RetvecLiteError(f"{missing:,} of {len(y):,} labels in y are missing: add them, or drop the texts.")
         try:
             self.classes_ = np.unique(targets)
         except TypeError as error:
@@ -119,15 +115,15 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise RetvecLiteError(
                 f"The label {shown(lists[0])} in y is a list: pass lists, with multi_label=True, or one label each."
             )
-        return [str(label) for label in targets], False
+        return [_named(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`."""
         check_is_fitted(self)
         texts, known = _one_column(X), self.classifier_.labels
         found = np.zeros((len(texts), len(self.classes_)), np.float32)  # a column of `y` without a one has no label
-        places = [place for place, label in enumerate(self.classes_) if str(label) in known]
-        columns = [known.index(str(self.classes_[place])) for place in places]
+        places = [place for place, label in enumerate(self.classes_) if _named(label) in known]
+        columns = [known.index(_named(self.classes_[place])) for place in places]
         found[:, places] = self.classifier_.probabilities(texts)[:, columns]
         return found
 
@@ -135,7 +131,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """Return the label of each text; where a text may have several, an indicator matrix `[texts, classes]`."""
         check_is_fitted(self)
         texts = _one_column(X)
-        places = {str(label): place for place, label in enumerate(self.classes_)}
+        places = {_named(label): place for place, label in enumerate(self.classes_)}
         answers = self.classifier_.predict_many(texts)
         if self.classifier_.decision.multi_label:
             indicators = np.zeros((len(texts), len(self.classes_)), np.int64)
@@ -145,8 +141,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if self.unknown_label is None:
             best = self.predict_proba(texts).argmax(axis=1)
         else:
-            unknown = places[str(self.unknown_label)]
-            best = np.array([places.get(str(answer[0].label), unknown) for answer in answers], np.int64)
+            names = [answer[0].label or _named(self.unknown_label) for answer in answers]
+            best = np.array([places[name] for name in names], np.int64)
         found: npt.NDArray[Any] = self.classes_[best]
         return found
 
@@ -157,6 +153,11 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _named(label: Any) -> str:
+    """Return a label as `train` and a teacher's `classes_` name it: 0.0 is 0."""
+    return label_of(label) or str(label)
 
 
 def _one_column(X: Any) -> list[str]:

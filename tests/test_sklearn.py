@@ -69,8 +69,9 @@ def test_options_reach_the_training() -> None:
     assert found.model.ngrams.buckets == 1000 and found.training["folds"] == 0
     assert found.training["validation_texts"] == 8 and found.training["settings"]["seed"] == 4
     teacher = make_pipeline(FunctionTransformer(lambda texts: [[len(text)] for text in texts]), LogisticRegression())
-    options = {**QUICK, "unlabelled": ["parcels"], "teacher": teacher.fit(TEXTS, LABELS)}
-    assert RetvecClassifier(**options).fit(TEXTS, LABELS).classifier_.training["taught"]["by"] == "Pipeline"
+    for labels in (LABELS, np.array(LABELS, float), np.array(LABELS) == 7):
+        options = {**QUICK, "unlabelled": ["parcels"], "teacher": teacher.fit(TEXTS, labels)}
+        assert RetvecClassifier(**options).fit(TEXTS, labels).classifier_.training["taught"]["by"] == "Pipeline"
 
 
 def test_pipelines_tables_and_labels_of_other_types() -> None:
