@@ -3,7 +3,6 @@
 One rule: the texts are put into as many clusters as are asked for (k-means), and of each cluster the text in its middle is suggested. A
 text pulls by how unsure the classifier is of it, so that clusters are dense where it knows little; without a classifier all pull alike, and
 the suggestions cover the collection. Where texts lie is what the sentence network of the package says of them, see `training.sentences`.
-`python -m benchmarks.experiments.suggest` measures it beside random texts and other rules.
 """
 
 import dataclasses

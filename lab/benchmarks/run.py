@@ -32,7 +32,6 @@ SCRIPTS: Final = (
     Script("experiments.typo_resilience", v1=True),
     Script("experiments.adversarial", v1=True, package="textattack"),
     Script("experiments.robustness"),
-    Script("experiments.suggest"),
 )
 
 
