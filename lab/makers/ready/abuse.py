@@ -1,15 +1,17 @@
 """Texts that are hateful or offensive, and texts about the same things that are neither."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from makers.ready.source import Labelled, Reader, Source, github, table
-from makers.ready.statements import draw
+from makers.ready.statements import draw, swapped
 from makers.ready.topics import HEADLINES, HEADLINES_PAGE, headlines
 
 
@@ -43,10 +45,22 @@ def _hatemoji(*splits: str) -> Reader:
     )
 
 
-def _toxigen(folder: Path) -> Iterator[Labelled]:
-    """Sentences about groups of people, written by a language model and judged by people; half of them are kind."""
-    found = json.loads((folder / "toxiGen.json").read_text(encoding="utf-8"))
-    return ((row["text"], "hate" if row["label"] == "hate" else "none") for row in found)
+def _safe(name: str) -> Reader:
+    """Sentences about groups of people, which people judged."""
+    return lambda folder: (
+        (row["text"], "hate" if row["label"] == "hate" else "none")
+        for row in json.loads((folder / name).read_text(encoding="utf-8"))
+    )
+
+
+def _stormfront(folder: Path) -> Iterator[Labelled]:
+    """Sentences of a forum, each in a file of an archive; those that need their context for it, or have no label, are left out."""
+    with zipfile.ZipFile(folder / f"{STORMFRONT}.zip") as archive:
+        root = f"hate-speech-dataset-{STORMFRONT}"
+        for row in csv.DictReader(io.StringIO(archive.read(f"{root}/annotations_metadata.csv").decode())):
+            if row["label"] in ("hate", "noHate"):
+                text = archive.read(f"{root}/all_files/{row['file_id']}.txt").decode()
+                yield text, "hate" if row["label"] == "hate" else "none"
 
 
 def _surge(folder: Path) -> Iterator[Labelled]:
@@ -113,6 +127,11 @@ def _civil(folder: Path) -> Iterator[Labelled]:
             yield row["comment_text"], "hate" if 2 * sum("hate" in vote for vote in own) >= len(own) else "offensive"
 
 
+def _of_others(source: Source) -> Source:
+    """Return a source that also says of other groups what it says of one."""
+    return dataclasses.replace(source, read=lambda folder: swapped(source.read(folder), "groups", "nouns", "kind"))
+
+
 def _hatecheck(folder: Path) -> Iterator[Labelled]:
     return (
         (row["test_case"], "hate" if row["label_gold"] == "hateful" else "none")
@@ -137,11 +156,13 @@ def _statements(_: Path) -> Iterator[Labelled]:
     return draw("groups", _DRAWN, _SEED)
 
 
-_DRAWN: Final = {"hate": 40_000, "none": 44_000, "offensive": 10_000}
+_DRAWN: Final = {"hate": 50_000, "none": 80_000, "offensive": 18_000}
 """How many statements there are of each label."""
 _SEED: Final = 5
 
 
+STORMFRONT: Final = "b802137e8314c38a8d4faa965f9908d6c8e7a84d"
+_SAFE: Final = ("microsoft/SafeNLP", "e351b6cb892284cf843b88e363b1a6dbaded584e")
 _HATEMOJI: Final = ("HannahKirk/Hatemoji", "a626f63216158748d072e581efc00267031f4404")
 _CONVABUSE: Final = github(
     "amandacurry/convabuse",
@@ -149,8 +170,7 @@ _CONVABUSE: Final = github(
     *(f"2_splits/ConvAbuseEMNLP{split}.csv" for split in ("train", "valid", "test")),
 )
 
-TOXICITY: Final = (
-    Source("statements", "../../lab/makers/ready/statements/groups.txt", "Apache-2.0", (), _statements),
+_COLLECTED: Final = (
     Source("huffpost", HEADLINES_PAGE, "CC BY 4.0", HEADLINES, _news),
     Source(
         "davidson",
@@ -181,8 +201,22 @@ TOXICITY: Final = (
         "toxigen",
         "https://github.com/microsoft/SafeNLP",
         "MIT, CDLA-Permissive-2.0",
-        github("microsoft/SafeNLP", "e351b6cb892284cf843b88e363b1a6dbaded584e", "data/toxiGen.json"),
-        _toxigen,
+        github(*_SAFE, "data/toxiGen.json"),
+        _safe("toxiGen.json"),
+    ),
+    Source(
+        "implicit_hate",
+        "https://github.com/microsoft/SafeNLP",
+        "MIT",
+        github(*_SAFE, "data/implicitHate.json"),
+        _safe("implicitHate.json"),
+    ),
+    Source(
+        "stormfront",
+        "https://github.com/Vicomtech/hate-speech-dataset",
+        "CC BY-SA 3.0",
+        (f"https://github.com/Vicomtech/hate-speech-dataset/archive/{STORMFRONT}.zip",),
+        _stormfront,
     ),
     Source(
         "surge",
@@ -221,6 +255,10 @@ TOXICITY: Final = (
         ),
         _civil,
     ),
+)
+TOXICITY: Final = (
+    Source("statements", "../../lab/makers/ready/statements/groups.txt", "Apache-2.0", (), _statements),
+    *map(_of_others, _COLLECTED),
 )
 TOXICITY_TESTS: Final = {
     "HateCheck": Source(

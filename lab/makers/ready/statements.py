@@ -7,7 +7,7 @@ show what matters (counterfactual augmentation: Sen et al. 2022, https://aclanth
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 Lists = Mapping[str, Sequence[str]]
@@ -53,6 +53,29 @@ def read(name: str) -> tuple[Lists, Mapping[str, Sequence[str]]]:
             key, _, words = line.partition(": ")
             lists[key] = words.split("; ")
     return lists, frames
+
+
+def swapped(rows: Iterable[tuple[str, str]], name: str, *lists: str, seed: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield texts and labels, and behind a text that names groups the same about another one: who is spoken of says nothing about the label.
+
+    Args:
+        rows: texts and labels.
+        name: of a file of statements.
+        lists: those of its lists that have names of groups, in the order in which they are looked for.
+        seed: of the draw.
+    """
+    rng = random.Random(seed)
+    groups = {key: [group for group in read(name)[0][key] if "{" not in group] for key in lists}
+    # The longest name first: "trans women" before "women".
+    found = {
+        key: re.compile(rf"(?i)\b(?:{'|'.join(sorted(map(re.escape, own), key=len, reverse=True))})\b")
+        for key, own in groups.items()
+    }
+    for text, label in rows:
+        yield text, label
+        key = next((key for key in lists if found[key].search(text)), None)
+        if key:
+            yield found[key].sub(rng.choice(groups[key]), text), label
 
 
 def fill(frame: str, lists: Lists, rng: random.Random) -> str:

@@ -19,7 +19,7 @@ from makers.ready.statements import draw
 _PIECE: Final = 220
 """Characters of a piece of a text: a sentence that is hidden in a mail fills much of one."""
 _PIECES: Final = 2
-_DRAWN: Final = {"attack": 4_500, "none": 6_000}
+_DRAWN: Final = {"attack": 5_000, "none": 9_000}
 """How many statements there are of each label."""
 _MAILS: Final = 3_000
 _SEED: Final = 5

@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+import zipfile
 from pathlib import Path
 
 from makers.ready.source import Source
@@ -24,4 +25,13 @@ def archive(files: dict[str, str]) -> bytes:
             member = tarfile.TarInfo(name)
             member.size = len(text.encode())
             packed.addfile(member, io.BytesIO(text.encode()))
+    return content.getvalue()
+
+
+def packed(files: dict[str, str]) -> bytes:
+    """Return a .zip of texts by their names."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
     return content.getvalue()

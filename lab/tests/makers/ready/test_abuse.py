@@ -1,25 +1,41 @@
 """Hateful and offensive texts: what is read of owners' files."""
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from owners import put
+import pytest
+from owners import packed, put
 
-from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
+from makers.ready.abroad import EITHER, TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD
+from makers.ready.abuse import STORMFRONT, TOXICITY, TOXICITY_TESTS
 from makers.ready.bias import TEMPLATES
 from makers.ready.source import Source
 
 ROBOTS = "user,Annotator1_is_abuse.0,Annotator1_is_abuse.-2,Annotator2_is_abuse.-1\n"
-FILES: dict[str, dict[str, str]] = {
+FILES: dict[str, dict[str, str | bytes]] = {
     "davidson": {
         "labeled_data.csv": "count,offensive_language,class,tweet\n3,0,0,vile\n3,0,2,nice &amp; kind\n"
         + "".join(f"3,3,1,bad {number}\n" for number in range(8))
         + "3,2,1,disputed\n"
     },
-    "huffpost": {"huffpost.json": json.dumps({"raw": "gay couple wins , again", "label": 7})},
+    "huffpost": {"huffpost.json": json.dumps({"raw": "the Lakers win , again", "label": 7})},
     "edos": {"edos_labelled_aggregated.csv": "text,label_sexist\nhim,not sexist\nher bag,not sexist\nher,sexist\n"},
     "hatemoji": {"train.csv": "text,label_gold\na,1\n", "validation.csv": "text,label_gold\nb,0\n"},
     "toxigen": {"toxiGen.json": json.dumps([{"text": "x", "label": "hate"}, {"text": "y", "label": "neutral"}])},
+    "implicit_hate": {"implicitHate.json": json.dumps([{"text": "x", "label": "hate"}])},
+    "stormfront": {
+        f"{STORMFRONT}.zip": packed(
+            {
+                f"hate-speech-dataset-{STORMFRONT}/{name}": content
+                for name, content in {
+                    "annotations_metadata.csv": "file_id,label\n1_1,hate\n1_2,noHate\n1_3,relation\n",
+                    "all_files/1_1.txt": "vile",
+                    "all_files/1_2.txt": "fine",
+                }.items()
+            }
+        )
+    },
     "surge": {"toxicity_en.csv": "text,is_toxic\nrude,Toxic\nwarm,Not Toxic\n"},
     "jigsaw": {"test.csv": '"""quoted""",1\ncalm,0\nno label\n'},
     "wikipedia": {"gn.csv": "text,label\nharsh,0.7\nmild,0.1\n"},
@@ -36,10 +52,12 @@ FILES: dict[str, dict[str, str]] = {
 }
 EXPECTED = {
     "davidson": [("vile", "hate"), ("nice & kind", "none"), ("bad 3", "offensive"), ("bad 7", "offensive")],
-    "huffpost": [("gay couple wins, again", "none")],
+    "huffpost": [("the Lakers win, again", "none")],
     "edos": [("her bag", "none"), ("her", "hate")],
     "hatemoji": [("a", "hate"), ("b", "none")],
     "toxigen": [("x", "hate"), ("y", "none")],
+    "implicit_hate": [("x", "hate")],
+    "stormfront": [("vile", "hate"), ("fine", "none")],
     "surge": [("rude", "offensive"), ("warm", "none")],
     "jigsaw": [("quoted", "offensive"), ("calm", "none")],
     "wikipedia": [("harsh", "offensive"), ("mild", "none")],
@@ -48,8 +66,9 @@ EXPECTED = {
 }
 
 
-def rows(cache: Path, source: Source, files: dict[str, str]) -> list[tuple[str, str]]:
-    put(cache, source, {name: content.encode() for name, content in files.items()})
+def rows(cache: Path, source: Source, files: Mapping[str, str | bytes]) -> list[tuple[str, str]]:
+    contents = {name: found.encode() if isinstance(found, str) else found for name, found in files.items()}
+    put(cache, source, contents)
     return source.rows(cache)
 
 
@@ -71,3 +90,36 @@ def test_functional_tests_say_hate_or_none(tmp_path: Path) -> None:
 def test_templates_are_the_innocent_ones(tmp_path: Path) -> None:
     content = "template,toxicity,phrase\nbeing_adj,nontoxic,Being deaf is great\nbeing_adj,toxic,Being deaf is awful\n"
     assert rows(tmp_path, TEMPLATES, {"en_sentence_templates.csv": content}) == [("Being deaf is great", "being_adj")]
+
+
+ABROAD = {
+    "germeval2018.training.txt": b"vile\tOFFENSE\tABUSE\nrude\tOFFENSE\tINSULT\nfine\tOTHER\tOTHER\n",
+    "germeval2018.test.txt": b"vile\tOFFENSE\tABUSE\nfine\tOTHER\tOTHER\n",
+    "gahd.csv": b"text,label\nvile,1\nfine,0\n",
+    "ToLD-BR.csv": b"text,homophobia,obscene,insult,racism,misogyny,xenophobia\n"
+    b"first,0,3,0,0,0,0\nvile,2,3,0,0,0,0\nrude,1,2,0,0,0,0\nfine,0,0,0,0,0,0\nunclear,0,1,0,0,0,0\n",
+    "hate_speech_mlma.zip": packed(
+        {
+            "hate_speech_mlma/fr_dataset.csv": "tweet,sentiment\nvile,fearful_hateful\nrude,offensive\nfine,normal\nunclear,fearful\n"
+        }
+    ),
+}
+LEARNED = {"vile": "hate", "rude": "offensive", "fine": "none"}
+TESTED = {"first": EITHER, "vile": EITHER, "fine": "none"}
+
+
+@pytest.mark.parametrize(("sources", "meant"), [(TOXICITY_ABROAD, LEARNED), (TOXICITY_TESTS_ABROAD.values(), TESTED)])
+def test_owners_abroad_say_the_same_and_tests_do_not_tell_hate_from_offence(
+    sources: Iterable[Source], meant: dict[str, str], tmp_path: Path
+) -> None:
+    for source in sources:
+        if source.files and "hatecheck" not in source.name:
+            put(tmp_path, source, ABROAD)
+            found = source.rows(tmp_path)
+            assert found and found == [(text, meant[text]) for text, _ in found], source.name
+
+
+def test_functional_tests_abroad_are_hate_or_none(tmp_path: Path) -> None:
+    source = TOXICITY_TESTS_ABROAD["es, functional"]
+    content = "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"
+    assert rows(tmp_path, source, {"hatecheck_cases_final_spanish.csv": content}) == [("bad", "hate"), ("good", "none")]

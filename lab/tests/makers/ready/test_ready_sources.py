@@ -2,23 +2,14 @@
 
 import io
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
-from owners import put
+from owners import packed, put
 
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.recipes import RECIPES, Recipe
 from makers.ready.source import cleaned
-
-
-def packed(files: dict[str, str]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return content.getvalue()
 
 
 def emotions(cache: Path) -> None:

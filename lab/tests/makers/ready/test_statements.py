@@ -5,14 +5,16 @@ import re
 
 import pytest
 
+from makers.ready.abroad import LANGUAGES
 from makers.ready.messages import SPAM_LANGUAGES
-from makers.ready.statements import draw, fill, read
+from makers.ready.statements import draw, fill, read, swapped
 
 LABELS = {
     "groups": ["hate", "none", "offensive"],
     "messages": ["spam", "ham"],
     "takeovers": ["attack", "none"],
     **{f"messages-{language}": ["spam", "ham"] for language in SPAM_LANGUAGES},
+    **{f"groups-{language}": ["hate", "none", "offensive"] for language in LANGUAGES},
 }
 
 
@@ -39,3 +41,14 @@ def test_a_vowel_takes_another_article_in_english_alone() -> None:
     drawn = [text.lower() for text, _ in draw("groups", {"none": 2000}, 1)]
     assert any(" an a" in text for text in drawn) and not any(re.search(r"\ba [aeiou]", text) for text in drawn)
     assert any(re.search(r"\ba [AEIO]", text) for text, _ in draw("messages-es", {"ham": 500}, 1))
+
+
+def test_what_is_said_of_one_group_is_said_of_another() -> None:
+    rows = [("Trans women scare me", "hate"), ("my gay uncle cooks", "none"), ("my uncle cooks", "none")]
+    found = list(swapped(rows, "groups", "nouns", "kind"))
+    assert [row for row in found if row in rows] == rows and len(found) == 5
+    (hateful, other), (kind, same) = (row for row in found if row not in rows)
+    assert (other, same) == ("hate", "none")
+    assert re.fullmatch(r"(?!.*omen).+ scare me|.+(women|girls) scare me", hateful) and re.fullmatch(
+        r"my .+ uncle cooks", kind
+    )
