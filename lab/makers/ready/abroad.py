@@ -12,7 +12,8 @@ import retvec_lite as rl
 from benchmarks.common import ROOT
 from makers.meaning.corpus import read_lines
 from makers.meaning.translations import split_pairs, translation_files
-from makers.ready.source import Labelled, Reader, Source, github, table
+from makers.ready.abuse import typed
+from makers.ready.source import Labelled, Reader, Source, cleaned, github, table
 from makers.ready.statements import draw
 
 LANGUAGES: Final = ("de", "es", "fr", "it", "pt")
@@ -43,7 +44,8 @@ def harmless(folder: Path, language: str, count: int) -> list[str]:
         RetvecLiteError: for a folder without translations of the language.
     """
     lines = read_lines(translation_files(folder, language), lambda *_: None)
-    pairs = [pair for pair in split_pairs(lines) if len(pair[1].split()) in _WORDS and pair[1].rstrip()[-1] in ".?!"]
+    pairs = [(english, cleaned(text)) for english, text in split_pairs(lines)]
+    pairs = [pair for pair in pairs if len(pair[1].split()) in _WORDS and pair[1][-1] in ".?!"]
     drawn = random.Random(_SEED).sample(pairs, min(count, len(pairs)))
     judge = rl.load(ROOT / "models" / "retvec_lite_models" / "toxicity.tflite")
     answers = judge.predict([english for english, _ in drawn], top=1)
@@ -147,5 +149,6 @@ TOXICITY_TESTS_ABROAD: Final = {
             "pt": "portuguese",
         }.items()
     },
+    **{f"{language}, typed": typed(language) for language in LANGUAGES},
 }
-"""By language: texts of the owners above that nobody learned from, and functional tests of others."""
+"""By language: texts of the owners above that nobody learned from, functional tests of others, and typed comments."""

@@ -190,7 +190,8 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         "Do not punish people by it, and do not let it decide alone: it misses much, and takes part of what is said against hate for hate. English is for `toxicity`.",
         sources=TOXICITY_ABROAD,
         abroad=TOXICITY_TESTS_ABROAD,
-        options={"unknown_label": "none"},
+        # Hate counts more than its share asks for: without it, fewer false alarms are raised, and half of it is missed.
+        options={"unknown_label": "none", "class_weights": {"hate": 3, "none": 1, "offensive": 3}},
         alarm="hate",
         plain=("MASSIVE",),
         translated=LANGUAGES,

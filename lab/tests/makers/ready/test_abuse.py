@@ -1,18 +1,22 @@
 """Hateful and offensive texts: what is read of owners' files."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 from owners import packed, put
 
-from makers.ready.abroad import EITHER, TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD
+from makers.ready.abroad import EITHER, TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD, harmless
 from makers.ready.abuse import STORMFRONT, TOXICITY, TOXICITY_TESTS
 from makers.ready.bias import TEMPLATES
 from makers.ready.source import Source
 
 ROBOTS = "user,Annotator1_is_abuse.0,Annotator1_is_abuse.-2,Annotator2_is_abuse.-1\n"
+JUDGED = "file_id,label\n1,hate\n2,noHate\n3,relation\n"
+POSTS = {"annotations_metadata.csv": JUDGED, "all_files/1.txt": "vile", "all_files/2.txt": "fine"}
+FORUM = packed({f"hate-speech-dataset-{STORMFRONT}/{name}": text for name, text in POSTS.items()})
 FILES: dict[str, dict[str, str | bytes]] = {
     "davidson": {
         "labeled_data.csv": "count,offensive_language,class,tweet\n3,0,0,vile\n3,0,2,nice &amp; kind\n"
@@ -24,18 +28,7 @@ FILES: dict[str, dict[str, str | bytes]] = {
     "hatemoji": {"train.csv": "text,label_gold\na,1\n", "validation.csv": "text,label_gold\nb,0\n"},
     "toxigen": {"toxiGen.json": json.dumps([{"text": "x", "label": "hate"}, {"text": "y", "label": "neutral"}])},
     "implicit_hate": {"implicitHate.json": json.dumps([{"text": "x", "label": "hate"}])},
-    "stormfront": {
-        f"{STORMFRONT}.zip": packed(
-            {
-                f"hate-speech-dataset-{STORMFRONT}/{name}": content
-                for name, content in {
-                    "annotations_metadata.csv": "file_id,label\n1_1,hate\n1_2,noHate\n1_3,relation\n",
-                    "all_files/1_1.txt": "vile",
-                    "all_files/1_2.txt": "fine",
-                }.items()
-            }
-        )
-    },
+    "stormfront": {f"{STORMFRONT}.zip": FORUM},
     "surge": {"toxicity_en.csv": "text,is_toxic\nrude,Toxic\nwarm,Not Toxic\n"},
     "jigsaw": {"test.csv": '"""quoted""",1\ncalm,0\nno label\n'},
     "wikipedia": {"gn.csv": "text,label\nharsh,0.7\nmild,0.1\n"},
@@ -82,8 +75,11 @@ def test_functional_tests_say_hate_or_none(tmp_path: Path) -> None:
         "hatecheck": {"test_suite_cases.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"},
         "hatemojicheck": {"test.csv": "text,label_gold\nbad,1\ngood,0\n"},
         "ethos": {"Ethos_Dataset_Binary.csv": "comment;isHate\nbad;0.9\ngood;0.2\n"},
+        "multilingual_hatecheck": {
+            "hatecheck_cases_final_spanish.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"
+        },
     }
-    for source in TOXICITY_TESTS.values():
+    for source in (*list(TOXICITY_TESTS.values())[:3], TOXICITY_TESTS_ABROAD["es, functional"]):
         assert rows(tmp_path, source, files[source.name]) == [("bad", "hate"), ("good", "none")]
 
 
@@ -99,9 +95,7 @@ ABROAD = {
     "ToLD-BR.csv": b"text,homophobia,obscene,insult,racism,misogyny,xenophobia\n"
     b"first,0,3,0,0,0,0\nvile,2,3,0,0,0,0\nrude,1,2,0,0,0,0\nfine,0,0,0,0,0,0\nunclear,0,1,0,0,0,0\n",
     "hate_speech_mlma.zip": packed(
-        {
-            "hate_speech_mlma/fr_dataset.csv": "tweet,sentiment\nvile,fearful_hateful\nrude,offensive\nfine,normal\nunclear,fearful\n"
-        }
+        {"hate_speech_mlma/fr_dataset.csv": "tweet,sentiment\nvile,a_hateful\nfine,normal\nx,a\n"}
     ),
 }
 LEARNED = {"vile": "hate", "rude": "offensive", "fine": "none"}
@@ -119,7 +113,15 @@ def test_owners_abroad_say_the_same_and_tests_do_not_tell_hate_from_offence(
             assert found and found == [(text, meant[text]) for text, _ in found], source.name
 
 
-def test_functional_tests_abroad_are_hate_or_none(tmp_path: Path) -> None:
-    source = TOXICITY_TESTS_ABROAD["es, functional"]
-    content = "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"
-    assert rows(tmp_path, source, {"hatecheck_cases_final_spanish.csv": content}) == [("bad", "hate"), ("good", "none")]
+def test_as_many_comments_are_typed_in_every_language(tmp_path: Path) -> None:
+    for source in (*TOXICITY_TESTS.values(), *TOXICITY_TESTS_ABROAD.values()):
+        if source.name == "typed":
+            assert Counter(label for _, label in source.rows(tmp_path)) == {"none": 50, "hate": 35, "offensive": 15}
+
+
+def test_sentences_abroad_are_harmless_in_english(tmp_path: Path) -> None:
+    pairs = (
+        "Where is the station?\tWo ist der Bahnhof?\nYou are an idiot.\tDu bist ein Idiot.\nThe station\tDer Bahnhof\n"
+    )
+    (tmp_path / "pairs_de.tsv").write_text(pairs)
+    assert harmless(tmp_path, "de", 9) == ["Wo ist der Bahnhof?"]
