@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
-from makers.ready.abroad import LANGUAGES, TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD, harmless
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
@@ -29,7 +28,6 @@ _PREPARED: Final = {
 _ORDINARY: Final = ("Banking77", "CLINC150", "SMS spam", "MASSIVE")
 _SEED: Final = 1
 _MOST: Final = 26_000
-_TRANSLATED: Final = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +46,6 @@ class Recipe:
         alarm: the label that matters, where one raises an alarm.
         plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
         drawn: how many texts are drawn of each of them; 0: all.
-        translated: languages of whose sentences in `data/translations` those have the unknown label whose translation `toxicity` finds harmless.
     """
 
     about: str
@@ -62,7 +59,6 @@ class Recipe:
     alarm: str = ""
     plain: Sequence[str] = ()
     drawn: int = 0
-    translated: Sequence[str] = ()
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
@@ -99,12 +95,7 @@ class Recipe:
         plain = [
             (text, unknown) for name in self.plain for text in _some(read_part(data, name, "train", self.drawn).texts)
         ]
-        translated = [
-            (text, unknown)
-            for language in self.translated
-            for text in harmless(data / "translations", language, _TRANSLATED)
-        ]
-        return [*fetched, *labelled, *plain, *translated]
+        return [*fetched, *labelled, *plain]
 
 
 def _some(texts: Sequence[str]) -> Sequence[str]:
@@ -184,17 +175,6 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         options={"unknown_label": "none"},
         alarm="hate",
         plain=("Banking77", "CLINC150", "SMS spam"),
-    ),
-    "toxicity-eu": Recipe(
-        "whether a text in German, Spanish, French, Italian or Portuguese is hateful, offensive, or neither",
-        "Do not punish people by it, and do not let it decide alone: it misses much, and takes part of what is said against hate for hate. English is for `toxicity`.",
-        sources=TOXICITY_ABROAD,
-        abroad=TOXICITY_TESTS_ABROAD,
-        # Hate counts more than its share asks for: without it, fewer false alarms are raised, and half of it is missed.
-        options={"unknown_label": "none", "class_weights": {"hate": 3, "none": 1, "offensive": 3}},
-        alarm="hate",
-        plain=("MASSIVE",),
-        translated=LANGUAGES,
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

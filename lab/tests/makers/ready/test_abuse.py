@@ -2,13 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
 from owners import packed, put
 
-from makers.ready.abroad import EITHER, TOXICITY_ABROAD, TOXICITY_TESTS_ABROAD, harmless
 from makers.ready.abuse import STORMFRONT, TOXICITY, TOXICITY_TESTS
 from makers.ready.bias import TEMPLATES
 from makers.ready.source import Source
@@ -75,11 +73,8 @@ def test_functional_tests_say_hate_or_none(tmp_path: Path) -> None:
         "hatecheck": {"test_suite_cases.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"},
         "hatemojicheck": {"test.csv": "text,label_gold\nbad,1\ngood,0\n"},
         "ethos": {"Ethos_Dataset_Binary.csv": "comment;isHate\nbad;0.9\ngood;0.2\n"},
-        "multilingual_hatecheck": {
-            "hatecheck_cases_final_spanish.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"
-        },
     }
-    for source in (*list(TOXICITY_TESTS.values())[:3], TOXICITY_TESTS_ABROAD["es, functional"]):
+    for source in list(TOXICITY_TESTS.values())[:3]:
         assert rows(tmp_path, source, files[source.name]) == [("bad", "hate"), ("good", "none")]
 
 
@@ -88,40 +83,6 @@ def test_templates_are_the_innocent_ones(tmp_path: Path) -> None:
     assert rows(tmp_path, TEMPLATES, {"en_sentence_templates.csv": content}) == [("Being deaf is great", "being_adj")]
 
 
-ABROAD = {
-    "germeval2018.training.txt": b"vile\tOFFENSE\tABUSE\nrude\tOFFENSE\tINSULT\nfine\tOTHER\tOTHER\n",
-    "germeval2018.test.txt": b"vile\tOFFENSE\tABUSE\nfine\tOTHER\tOTHER\n",
-    "gahd.csv": b"text,label\nvile,1\nfine,0\n",
-    "ToLD-BR.csv": b"text,homophobia,obscene,insult,racism,misogyny,xenophobia\n"
-    b"first,0,3,0,0,0,0\nvile,2,3,0,0,0,0\nrude,1,2,0,0,0,0\nfine,0,0,0,0,0,0\nunclear,0,1,0,0,0,0\n",
-    "hate_speech_mlma.zip": packed(
-        {"hate_speech_mlma/fr_dataset.csv": "tweet,sentiment\nvile,a_hateful\nfine,normal\nx,a\n"}
-    ),
-}
-LEARNED = {"vile": "hate", "rude": "offensive", "fine": "none"}
-TESTED = {"first": EITHER, "vile": EITHER, "fine": "none"}
-
-
-@pytest.mark.parametrize(("sources", "meant"), [(TOXICITY_ABROAD, LEARNED), (TOXICITY_TESTS_ABROAD.values(), TESTED)])
-def test_owners_abroad_say_the_same_and_tests_do_not_tell_hate_from_offence(
-    sources: Iterable[Source], meant: dict[str, str], tmp_path: Path
-) -> None:
-    for source in sources:
-        if source.files and "hatecheck" not in source.name:
-            put(tmp_path, source, ABROAD)
-            found = source.rows(tmp_path)
-            assert found and found == [(text, meant[text]) for text, _ in found], source.name
-
-
-def test_as_many_comments_are_typed_in_every_language(tmp_path: Path) -> None:
-    for source in (*TOXICITY_TESTS.values(), *TOXICITY_TESTS_ABROAD.values()):
-        if source.name == "typed":
-            assert Counter(label for _, label in source.rows(tmp_path)) == {"none": 50, "hate": 35, "offensive": 15}
-
-
-def test_sentences_abroad_are_harmless_in_english(tmp_path: Path) -> None:
-    pairs = (
-        "Where is the station?\tWo ist der Bahnhof?\nYou are an idiot.\tDu bist ein Idiot.\nThe station\tDer Bahnhof\n"
-    )
-    (tmp_path / "pairs_de.tsv").write_text(pairs)
-    assert harmless(tmp_path, "de", 9) == ["Wo ist der Bahnhof?"]
+def test_comments_are_typed_of_every_label(tmp_path: Path) -> None:
+    found = TOXICITY_TESTS["typed comments"].rows(tmp_path)
+    assert Counter(label for _, label in found) == {"none": 50, "hate": 35, "offensive": 15}

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from makers.ready.abroad import LANGUAGES
 from makers.ready.messages import SPAM_LANGUAGES
 from makers.ready.statements import draw, fill, read, swapped
 
@@ -14,7 +13,6 @@ LABELS = {
     "messages": ["spam", "ham"],
     "takeovers": ["attack", "none"],
     **{f"messages-{language}": ["spam", "ham"] for language in SPAM_LANGUAGES},
-    **{f"groups-{language}": ["hate", "none", "offensive"] for language in LANGUAGES},
 }
 
 
