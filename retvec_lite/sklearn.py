@@ -141,8 +141,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if self.unknown_label is None:
             best = self.predict_proba(texts).argmax(axis=1)
         else:
-            names = [answer[0].label or _named(self.unknown_label) for answer in answers]
-            best = np.array([places[name] for name in names], np.int64)
+            unknown = places[_named(self.unknown_label)]
+            best = np.array([places.get(str(answer[0].label), unknown) for answer in answers], np.int64)
         found: npt.NDArray[Any] = self.classes_[best]
         return found
 
@@ -156,8 +156,8 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
 
 def _named(label: Any) -> str:
-    """Return a label as `train` and a teacher's `classes_` name it: 0.0 is 0."""
-    return label_of(label) or str(label)
+    """Return a label as `train` and a teacher's `classes_` name it: 0.0 is 0, and blanks around it go."""
+    return (label_of(label) or str(label)).strip()
 
 
 def _one_column(X: Any) -> list[str]:

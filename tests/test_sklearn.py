@@ -106,11 +106,15 @@ def test_labels_may_be_lists_where_texts_have_several() -> None:
 def test_a_rejected_text_has_the_unknown_label_or_the_most_probable_one() -> None:
     texts, labels = [*TEXTS, "the moon is made of cheese", "who knows what this is"] * 2, [*LABELS, -1, -1] * 2
     options = {**QUICK, "reject_at": 0.9}
-    model = RetvecClassifier(unknown_label=-1, **options).fit(texts, labels)
-    assert model.classes_.tolist() == [-1, 7, 30] and model.classifier_.training["reject_at"] == 0.9
-    assert model.predict(["?!", "wake me at six", "the moon is made of cheese"]).tolist() == [-1, 7, -1]
+    for kind in (float, int):  # of labels, which have the same names in files
+        weighted = {**options, "unknown_label": kind(-1), "class_weights": {kind(7): 2, kind(30): 1, kind(-1): 1}}
+        model = RetvecClassifier(**weighted).fit(texts, np.array(labels, kind))
+        assert model.classes_.tolist() == [-1, 7, 30] and model.classifier_.training["reject_at"] == 0.9
+        assert model.predict(["?!", "wake me at six", "the moon is made of cheese"]).tolist() == [-1, 7, -1]
     plain = RetvecClassifier(**options).fit(TEXTS, LABELS)
     assert plain.classifier_.predict("?!", top=1)[0].label is None and plain.predict(["?!"])[0] in (7, 30)
+    blank = RetvecClassifier(**options).fit(TEXTS, [f" {label}" for label in LABELS])
+    assert blank.predict(TEXTS).tolist() == [f" {label}" for label in LABELS]
 
 
 PARTS = [QUICK, {"head": "pool", "ngram_kb": 0, "epochs": 8}]

@@ -66,7 +66,7 @@ def swapped(rows: Iterable[tuple[str, str]], name: str, *lists: str, seed: int =
     """
     rng = random.Random(seed)
     groups = {key: [group for group in read(name)[0][key] if "{" not in group] for key in lists}
-    # The longest name first: "trans women" before "women".
+    # The longest name first: "African American" before "African".
     found = {
         key: re.compile(rf"(?i)\b(?:{'|'.join(sorted(map(re.escape, own), key=len, reverse=True))})\b")
         for key, own in groups.items()

@@ -42,11 +42,16 @@ def test_a_vowel_takes_another_article_in_english_alone() -> None:
 
 
 def test_what_is_said_of_one_group_is_said_of_another() -> None:
-    rows = [("Trans women scare me", "hate"), ("my gay uncle cooks", "none"), ("my uncle cooks", "none")]
-    found = list(swapped(rows, "groups", "nouns", "kind"))
-    assert [row for row in found if row in rows] == rows and len(found) == 5
-    (hateful, other), (kind, same) = (row for row in found if row not in rows)
-    assert (other, same) == ("hate", "none")
-    assert re.fullmatch(r"(?!.*omen).+ scare me|.+(women|girls) scare me", hateful) and re.fullmatch(
-        r"my .+ uncle cooks", kind
-    )
+    texts = {
+        "JEWS scare me": "{} scare me",
+        "an African American cook": "an {} cook",
+        "womenfolk cook": "",
+        "cooks": "",
+    }
+    for seed in range(20):
+        found = list(swapped([(text, "hate") for text in texts], "groups", "nouns", "kind", seed=seed))
+        assert [text for text, _ in found if text in texts] == list(texts) and {label for _, label in found} == {"hate"}
+        others = [text for text, _ in found if text not in texts]
+        groups = [set(read("groups")[0][key]) for key in ("nouns", "kind")]
+        for text, frame, own in zip(others, [frame for frame in texts.values() if frame], groups, strict=True):
+            assert any(text == frame.format(group) for group in own)
