@@ -104,7 +104,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 "multi_label=True, a list of labels for each text."
             )
         if missing := sum(or_none(label) is None for label in targets):
-            raise RetvecLiteError(f"{missing:,} of {len(y):,} labels in y are missing: add them, or drop the texts.")
+            raise RetvecLiteError(f"{missing:,} of {len(y):,} labels in y are missing: add them, or drop those texts.")
         try:
             self.classes_ = np.unique(targets)
         except TypeError as error:

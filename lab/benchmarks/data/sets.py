@@ -25,7 +25,6 @@ FOLDERS: Final[Mapping[str, str]] = {
 STARTER: Final = "starter data"
 MULTILINGUAL: Final = ("MASSIVE", "Tatoeba")
 VALIDATION_SHARE: Final = 0.1
-_FEWEST_OF_LABEL: Final = 10
 
 
 @dataclass(frozen=True)

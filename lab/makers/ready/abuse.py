@@ -129,9 +129,7 @@ def _civil(folder: Path) -> Iterator[Labelled]:
 
 def _typed(_: Path) -> Iterator[Labelled]:
     """Comments that were typed without a look at any text that a classifier learns from."""
-    for line in _TYPED.read_text(encoding="utf-8").splitlines():
-        label, _kind, text = line.split("\t")
-        yield text, label
+    return ((row["text"], row["label"]) for row in table(_TYPED, "\t"))
 
 
 def _of_others(source: Source) -> Source:
@@ -164,7 +162,7 @@ def _statements(_: Path) -> Iterator[Labelled]:
 
 
 _TYPED: Final = Path(__file__).parent / "typed.tsv"
-_DRAWN: Final = {"hate": 50_000, "none": 80_000, "offensive": 18_000}
+_DRAWN: Final = {"hate": 42_000, "none": 70_000, "offensive": 15_000}
 """How many statements there are of each label."""
 _SEED: Final = 5
 
@@ -205,19 +203,12 @@ _COLLECTED: Final = (
         github(*_HATEMOJI, *(f"HatemojiBuild/{split}.csv" for split in ("train", "validation"))),
         _hatemoji("train", "validation"),
     ),
-    Source(
-        "toxigen",
-        "https://github.com/microsoft/SafeNLP",
-        "MIT, CDLA-Permissive-2.0",
-        github(*_SAFE, "data/toxiGen.json"),
-        _safe("toxiGen.json"),
-    ),
-    Source(
-        "implicit_hate",
-        "https://github.com/microsoft/SafeNLP",
-        "MIT",
-        github(*_SAFE, "data/implicitHate.json"),
-        _safe("implicitHate.json"),
+    *(
+        Source(name, "https://github.com/microsoft/SafeNLP", licence, github(*_SAFE, f"data/{file}"), _safe(file))
+        for name, licence, file in (
+            ("toxigen", "MIT, CDLA-Permissive-2.0", "toxiGen.json"),
+            ("implicit_hate", "MIT", "implicitHate.json"),
+        )
     ),
     Source(
         "stormfront",

@@ -27,7 +27,7 @@ def draw(name: str, counts: Mapping[str, int], seed: int) -> Iterator[tuple[str,
     for label, count in counts.items():
         for _ in range(count):
             text = fill(rng.choice(frames[label]), lists, rng)
-            text = re.sub(r"\b([Aa]) (?=[AEIOUaeiou])", r"\1n ", text) if english else text
+            text = with_article(text) if english else text
             if rng.random() < 0.5:
                 text = text[0].upper() + text[1:]
             if rng.random() < 0.5 and text[-1] not in '.?!"':
@@ -64,18 +64,25 @@ def swapped(rows: Iterable[tuple[str, str]], name: str, *lists: str, seed: int =
         lists: those of its lists that have names of groups, in the order in which they are looked for.
         seed: of the draw.
     """
-    rng = random.Random(seed)
-    groups = {key: [group for group in read(name)[0][key] if "{" not in group] for key in lists}
+    rng, groups = random.Random(seed), read(name)[0]
     # The longest name first: "African American" before "African".
     found = {
-        key: re.compile(rf"(?i)\b(?:{'|'.join(sorted(map(re.escape, own), key=len, reverse=True))})\b")
-        for key, own in groups.items()
+        key: re.compile(rf"(?i)\b(?:{'|'.join(sorted(map(re.escape, groups[key]), key=len, reverse=True))})\b")
+        for key in lists
     }
     for text, label in rows:
         yield text, label
         key = next((key for key in lists if found[key].search(text)), None)
         if key:
-            yield found[key].sub(rng.choice(groups[key]), text), label
+            named = {group.lower() for group in found[key].findall(text)}
+            others = dict(zip(sorted(named), rng.sample(groups[key], len(named)), strict=True))
+            yield with_article(found[key].sub(lambda group, others=others: others[group[0].lower()], text)), label
+
+
+def with_article(text: str) -> str:
+    """Return an English text with "an" before a vowel where "a" stands, and "a" before other letters."""
+    text = re.sub(r"\b([Aa]) (?=[AEIOUaeiou])", r"\1n ", text)
+    return re.sub(r"\b([Aa])n (?=[BCDFGJKLPQRSTVWXYZbcdfgjklpqrstvwxyz])", r"\1 ", text)
 
 
 def fill(frame: str, lists: Lists, rng: random.Random) -> str:

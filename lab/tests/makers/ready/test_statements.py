@@ -44,7 +44,7 @@ def test_a_vowel_takes_another_article_in_english_alone() -> None:
 def test_what_is_said_of_one_group_is_said_of_another() -> None:
     texts = {
         "JEWS scare me": "{} scare me",
-        "an African American cook": "an {} cook",
+        "my African American cook": "my {} cook",
         "womenfolk cook": "",
         "cooks": "",
     }
