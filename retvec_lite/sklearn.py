@@ -118,13 +118,15 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return [_named(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`."""
+        """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`; of one label a text, they add up to 1."""
         check_is_fitted(self)
         texts, known = _one_column(X), self.classifier_.labels
         found = np.zeros((len(texts), len(self.classes_)), np.float32)  # a column of `y` without a one has no label
         places = [place for place, label in enumerate(self.classes_) if _named(label) in known]
         columns = [known.index(_named(self.classes_[place])) for place in places]
         found[:, places] = self.classifier_.probabilities(texts)[:, columns]
+        if len(columns) < len(known) and not self.classifier_.decision.multi_label:
+            found /= np.maximum(found.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return found
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

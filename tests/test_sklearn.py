@@ -1,6 +1,7 @@
 """scikit-learn's own tools on `RetvecClassifier`."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,14 @@ def test_options_reach_the_training() -> None:
     for labels in (LABELS, np.array(LABELS, float), np.array(LABELS) == 7):
         options = {**QUICK, "unlabelled": ["parcels"], "teacher": teacher.fit(TEXTS, labels)}
         assert RetvecClassifier(**options).fit(TEXTS, labels).classifier_.training["taught"]["by"] == "Pipeline"
+
+
+def test_probabilities_of_texts_of_none_of_the_labels_add_up_to_1_too() -> None:
+    teacher = SimpleNamespace(encode=lambda texts: [["wake" in text, "track" in text, "zz" in text] for text in texts])
+    inbox = [f"{kind} {number}" for kind in ("wake up", "track it", "zz bzz") for number in range(20)]
+    model = RetvecClassifier(**QUICK, unlabelled=inbox, teacher=teacher).fit(TEXTS, LABELS)
+    assert "none of these" in model.classifier_.labels and model.classifier_.predict("zz 3", 1)[0].label is None
+    assert model.predict_proba(["zz 3", "wake up"]).sum(axis=1) == pytest.approx(np.ones(2), abs=1e-5)
 
 
 def test_pipelines_tables_and_labels_of_other_types() -> None:

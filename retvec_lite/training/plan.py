@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -236,27 +236,3 @@ def held_out_logits(
         for way, table in found.items():
             table[others] = logits(way, others)
     return found
-
-
-class Score(NamedTuple):
-    """The mean score of held-out texts over all ways in which they are written, and its mean standard error."""
-
-    score: float
-    error: float
-
-    def beats(self, other: "Score") -> bool:
-        """Return whether it is better by more than two standard errors of the other one: of 20 texts, one says little."""
-        return self.score > other.score + 2 * other.error
-
-
-def mean_score(logits: HeldOutLogits, data: TrainingData) -> Score:
-    """Return how good answers to the held-out texts are."""
-    return Score(
-        *np.mean(
-            [
-                [measure(found, data.held_out.truth) for measure in (data.scheme.score, data.scheme.error)]
-                for found in logits.values()
-            ],
-            axis=0,
-        ).tolist()
-    )

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from retvec_lite.contract import Floats
-from retvec_lite.errors import RetvecLiteError, install, reason
+from retvec_lite.errors import RetvecLiteError, install, reason, shown
 from retvec_lite.files import atomic_write
 from retvec_lite.foreign import LARGEST, read_whole
 from retvec_lite.runtime.hub import fetch, is_on_hub
@@ -59,12 +59,12 @@ def read_teacher(given: Any) -> Mapping[str, Any]:
         name if names.count(name) == 1 else f"{name} {place}": each
         for place, (name, each) in enumerate(zip(names, several, strict=True), 1)
     }
-    for name, each in found.items() or {"an empty list": None}.items():
+    for each in [*found.values()] or [given]:
         is_classifier = callable(getattr(each, "predict_proba", None)) and hasattr(each, "classes_")
         if not (encode_of(each) or (len(found) == 1 and is_classifier)):
             raise RetvecLiteError(
-                f"teacher is {AUTO} ({_ENCODER}), {ITSELF}, a folder or hf:// address with {_FILES[1]} and {_FILES[0]}, in Python also something with "
-                f"encode(texts) or embed(texts), or a classifier with predict_proba and classes_, not {each if isinstance(each, str) else name}. Of several, each is an encoder."
+                f"teacher cannot be {shown(each)}: pass {AUTO} ({_ENCODER}), {ITSELF}, a folder that is there or an hf:// address, with {_FILES[1]} and {_FILES[0]}; in "
+                "Python also what has encode(texts) or embed(texts), or a fitted classifier with predict_proba and classes_. Of several, each is an encoder."
             )
     return found
 
@@ -73,16 +73,22 @@ def _encoder(given: str | os.PathLike[str]) -> Any:
     """Return the encoder of the package, in a folder or on a hub; a text that is none of them as it is."""
     if given == AUTO:
         return _Packaged()
-    return _Onnx(given) if is_on_hub(str(given)) or Path(given).is_dir() or not isinstance(given, str) else given
+    return _Onnx(given) if not isinstance(given, str) or is_on_hub(given) or (given and Path(given).is_dir()) else given
 
 
 class _Packaged:
-    """The encoder of the extra `teacher`."""
+    """The encoder of the extra `teacher`; raises RetvecLiteError where that is not installed."""
 
     name = _ENCODER
 
+    def __init__(self) -> None:
+        try:
+            self._query = importlib.import_module(_ENCODER).query
+        except ModuleNotFoundError as error:
+            raise RetvecLiteError(f"The teacher {AUTO} needs {error.name}. Run {install('.[teacher]')}.") from error
+
     def encode(self, texts: Sequence[str]) -> Any:
-        return importlib.import_module(_ENCODER).query([text[:_CHARACTERS] for text in texts])
+        return self._query([text[:_CHARACTERS] for text in texts])
 
 
 class _Onnx:
@@ -94,6 +100,8 @@ class _Onnx:
     Raises:
         RetvecLiteError: for a folder without its files, files that are too large or cannot be used, or what runs them not being installed.
     """
+
+    _known = ("input_ids", "attention_mask", "token_type_ids")
 
     def __init__(self, given: str | os.PathLike[str]) -> None:
         try:
@@ -113,6 +121,12 @@ class _Onnx:
             file = next((model for model in models if model.is_file()), models[0])
             model = read_whole(file, _LARGEST)
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            self._read, said = [each.name for each in self._session.get_inputs()], self._session.get_outputs()[0]
+            if not {*self._read} <= {*self._known} or len(said.shape) != 3:
+                raise RetvecLiteError(
+                    f"The teacher's {file} reads {', '.join(self._read)} and first says {said.name} {shown(said.shape)}: export one that reads "
+                    f"{', '.join(self._known)} alone, and first says numbers of each token, [texts, tokens, numbers]."
+                )
         except RetvecLiteError:
             raise
         except Exception as error:  # those of both packages have no class in common
@@ -127,8 +141,8 @@ class _Onnx:
         mask = (np.arange(max(lengths.max(), 1)) < lengths[:, None]).astype(np.int64)
         tokens = np.zeros_like(mask)
         tokens[mask > 0] = np.concatenate(ids)
-        given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
-        said = self._session.run(None, {each.name: given[each.name] for each in self._session.get_inputs()})[0]
+        given = dict(zip(self._known, (tokens, mask, np.zeros_like(mask)), strict=True))
+        said = self._session.run(None, {name: given[name] for name in self._read})[0]
         means = (said * mask[:, :, None]).sum(axis=1)
         scaled: Floats = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return scaled

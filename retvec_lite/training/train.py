@@ -35,6 +35,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, split_rows, undivided
@@ -67,7 +68,7 @@ from retvec_lite.training.languages import (
 from retvec_lite.training.linear_features import count_distinct, count_hashes, usual_kind
 from retvec_lite.training.linear_part import LinearPart
 from retvec_lite.training.meaning_reader import make_reader
-from retvec_lite.training.plan import LINEAR, FitSettings, Plan, Score, mean_score, settings_for
+from retvec_lite.training.plan import LINEAR, FitSettings, Plan, settings_for
 from retvec_lite.training.request import Request, are_few
 from retvec_lite.training.sentence_encoders import ITSELF
 from retvec_lite.training.stacking import fit_parts, mix_held_out
@@ -99,16 +100,17 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.options.max_kb`, or a loss that
             is no longer finite.
     """
-    trained, score, of_teacher = _fit(request, settings, progress)
+    trained, right, of_teacher = _fit(request, settings, progress)
     if not request.unlabelled:
         return trained
     by = " and ".join(request.teacher) or ITSELF
     facts: dict[str, Any] = {"unlabelled_texts": len(request.unlabelled), "taught": {"by": by}}
-    if score:
-        alone, score_alone, _ = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
-        assert score_alone is not None
-        facts["taught"] |= {"alone": round(score_alone.score, 4), "taught": round(score.score, 4)} | of_teacher
-        if score_alone.beats(score):
+    if len(right):
+        alone, before, _ = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
+        shares = np.round([before.mean(), right.mean()], 4).tolist()
+        facts["taught"] |= dict(zip(("alone", "taught"), shares, strict=True)) | of_teacher
+        # McNemar's test (1947, https://doi.org/10.1007/BF02295996) at two standard errors, since both answer the same texts.
+        if (lost := before - right).sum() > 2 * np.sqrt(np.square(lost).sum()):
             facts |= {"unlabelled_texts": 0, "options": trained.model.training["options"]}
             trained = alone
     return trained._replace(model=dataclasses.replace(trained.model, training={**trained.model.training, **facts}))
@@ -116,8 +118,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
 
 def _fit(
     request: Request, settings: FitSettings | None, progress: Progress
-) -> tuple[Trained, Score | None, dict[str, float]]:
-    """Train a classifier, see `fit_classifier`; return also how good it is, None where no text is held out, and how good its teacher."""
+) -> tuple[Trained, npt.NDArray[np.float64], dict[str, float]]:
+    """Train a classifier, see `fit_classifier`; return also in what share of the ways of writing each held-out text gets its label, `[texts]`, and how good its teacher is."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
     data, options = plan.data, request.record  # which asks the teacher: if it fails, it is before the training
@@ -167,10 +169,12 @@ def _fit(
         decision=decided.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    score = mean_score(stack.logits, data) if answers.validation else None
+    truth = data.held_out.truth
+    hits = [found.argmax(axis=1) == truth for found in stack.logits.values() if truth.ndim == 1]
+    right: npt.NDArray[np.float64] = np.mean(hits or [[]], axis=0)
     teacher, is_tested = plan.teacher, bool(data.folds)
     of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
-    return Trained(model, answers), score, of_teacher
+    return Trained(model, answers), right, of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:

