@@ -18,7 +18,7 @@ PACKAGES := setup.py retvec_lite converters tests web_demo/scripts examples tool
 export UV_HTTP_TIMEOUT ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: attack c-archive help install install-lab engines demo docs test test-all test-fast test-android android-model web typed lint lab format bench lock clean
+.PHONY: attack c-archive help install install-lab engines demo docs test test-all test-fast test-android android-model web typed lint lab format lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -134,9 +134,6 @@ format: $(STAMP)  ## let ruff put the code in order
 
 docs: $(STAMP)  ## build the documentation site into site/, with every link checked
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-
-bench: $(VENV)/.lab  ## the quick form of every benchmark
-	$(BIN)/python -m benchmarks.run --quick
 
 attack: $(STAMP)  ## 43,000 mutated and hostile files against their readers: an hour at most
 	$(BIN)/python -m tools.fuzz

@@ -212,8 +212,7 @@ def _data(facts: Mapping[str, Any], data: str) -> str:
         lines.append(f"{counted(facts['unlabelled_texts'], 'text')} without labels were learned from as well.")
     if told := describe_teacher(facts):
         lines.append(told)
-    count = facts.get("warned", _count_warnings(facts))
-    if count:
+    if count := facts.get("warned", _count_warnings(facts)):
         where = f", see `{REPORT_NAME}`" if "warnings" in facts else ""
         lines.append(f"Training warned of {counted(count, 'thing')} in the data{where}.")
     return " ".join(lines)
@@ -229,7 +228,8 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
         scores = f"{percent(taught['alone'], 1)} right without these, {percent(taught['taught'], 1)} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
     if "teacher" in taught and (clean := facts.get("validation", {}).get("0", {}).get("accuracy")) is not None:
-        itself = f" Of the texts as they are, {percent(taught['teacher'], 1)} are right by {by}, and {percent(clean, 1)} by this classifier."
+        more = "texts without labels" if taught["teacher"] > clean else "labels"
+        itself = f" Of the texts as they are, {percent(taught['teacher'], 1)} are right by {by}, and {percent(clean, 1)} by this classifier: more {more} bring more."
     if facts.get("unlabelled_texts"):
         return f"Texts without labels were labelled by {by} ({brought}).{itself}"
     return f"Texts without labels are left out: labels from {by} made it worse ({brought}).{itself}"

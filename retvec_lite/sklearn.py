@@ -118,7 +118,7 @@ class RetvecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return [_named(label) for label in targets], False
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`; of one label a text, they add up to 1."""
+        """Return the probability of each class for each text: float32 `[texts, classes]`, columns as in `classes_`. With one label a text, they add up to 1 even where none fits."""
         check_is_fitted(self)
         texts, known = _one_column(X), self.classifier_.labels
         found = np.zeros((len(texts), len(self.classes_)), np.float32)  # a column of `y` without a one has no label

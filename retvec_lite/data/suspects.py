@@ -1,8 +1,7 @@
 """Texts whose labels may be wrong, and labels that may be: what the answers to held-out texts say about the data.
 
 Every text is answered by a classifier that has not seen it, nor a copy of it. The less probable its label is, the more suspicious, as
-in confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068); listed are those for which another label is far more
-probable. `python -m benchmarks.run wrong_labels` measures both.
+in confident learning (Northcutt et al. 2021, https://arxiv.org/abs/1911.00068); listed are those with a far more probable label.
 """
 
 import functools

@@ -42,7 +42,7 @@ EXPORTED: Final = (".tflite", SUFFIX, onnx_file.SUFFIX)
 PREBUILT: Final = ("language",)
 """Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.retvec`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
-READY: Final = ("assistant", "emotion", "guard", "sentiment", "spam", "support", "topics", "toxicity")
+READY: Final = ("assistant", "emotion", "guard", "sentiment", "spam", "support", "topics", "toxicity", "toxicity-de")
 """Names of the classifiers in the package `retvec-lite-models`, which has the same files of each."""
 _MODELS: Final = "retvec_lite_models"
 

@@ -79,11 +79,9 @@ def _encoder(given: str | os.PathLike[str]) -> Any:
 class _Packaged:
     """The encoder of the extra `teacher`; raises RetvecLiteError where that is not installed."""
 
-    name = _ENCODER
-
     def __init__(self) -> None:
         try:
-            self._query = importlib.import_module(_ENCODER).query
+            self.name, self._query = _ENCODER, importlib.import_module(_ENCODER).query
         except ModuleNotFoundError as error:
             raise RetvecLiteError(f"The teacher {AUTO} needs {error.name}. Run {install('.[teacher]')}.") from error
 
@@ -121,11 +119,12 @@ class _Onnx:
             file = next((model for model in models if model.is_file()), models[0])
             model = read_whole(file, _LARGEST)
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            self._read, said = [each.name for each in self._session.get_inputs()], self._session.get_outputs()[0]
-            if not {*self._read} <= {*self._known} or len(said.shape) != 3:
+            self._read, said = [each.name for each in self._session.get_inputs()], self._session.get_outputs()
+            self._said = [each.name for each in said if len(each.shape) == 3][:1]
+            if not ({*self._read} <= {*self._known} and self._said):
+                said = ", ".join(f"{each.name} {each.shape}" for each in said)
                 raise RetvecLiteError(
-                    f"The teacher's {file} reads {', '.join(self._read)} and first says {said.name} {shown(said.shape)}: export one that reads "
-                    f"{', '.join(self._known)} alone, and first says numbers of each token, [texts, tokens, numbers]."
+                    f"The teacher's {file} must read some of {', '.join(self._known)}, and say [texts, tokens, numbers]. It reads {', '.join(self._read)}; it says {said}."
                 )
         except RetvecLiteError:
             raise
@@ -142,7 +141,7 @@ class _Onnx:
         tokens = np.zeros_like(mask)
         tokens[mask > 0] = np.concatenate(ids)
         given = dict(zip(self._known, (tokens, mask, np.zeros_like(mask)), strict=True))
-        said = self._session.run(None, {name: given[name] for name in self._read})[0]
+        (said,) = self._session.run(self._said, {name: given[name] for name in self._read})
         means = (said * mask[:, :, None]).sum(axis=1)
         scaled: Floats = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return scaled

@@ -110,7 +110,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         shares = np.round([before.mean(), right.mean()], 4).tolist()
         facts["taught"] |= dict(zip(("alone", "taught"), shares, strict=True)) | of_teacher
         # McNemar's test (1947, https://doi.org/10.1007/BF02295996) at two standard errors, since both answer the same texts.
-        if (lost := before - right).sum() > 2 * np.sqrt(np.square(lost).sum()):
+        lost = before - right
+        if lost.sum() > 2 * np.sqrt(np.square(lost).sum()):
             facts |= {"unlabelled_texts": 0, "options": trained.model.training["options"]}
             trained = alone
     return trained._replace(model=dataclasses.replace(trained.model, training={**trained.model.training, **facts}))

@@ -54,6 +54,12 @@ PLAIN = {
         "all foreigners are vermin": "hate",
         "he said that foreigners are vermin, and that is wrong": None,
     },
+    "toxicity-de": {
+        "Die Roma in unserer Stadt feiern heute": None,
+        "du dummes Arschloch": "offensive",
+        "alle Ausländer sind Ungeziefer": "hate",
+        "er sagte, Türken seien Abschaum, und das ist falsch": None,
+    },
     "topics": {"NASA finds water on Mars": "science", "Fed raises interest rates": "business"},
     "support": {"where is my new card": "card_arrival", "play some jazz": "play_music", "xkcd zzz qqq": None},
 }

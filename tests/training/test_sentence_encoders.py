@@ -105,7 +105,7 @@ def test_a_model_that_reads_or_says_something_else_is_told(folder: Path, monkeyp
     model = onnx.load(folder / "onnx" / "model.onnx")
     model.graph.input[1].name = "position_ids"
     onnx.save(model, folder / "model.onnx")
-    assert "reads input_ids, position_ids and first says said ['n', 't', 2]" in refusal(read_teacher, folder)
+    assert "It reads input_ids, position_ids; it says said ['n', 't', 2]." in refusal(read_teacher, folder)
 
 
 def test_a_teacher_that_fails_last_when_it_is_recorded_does_so_before_the_training() -> None:

@@ -3,7 +3,6 @@
 python -m makers.meaning texts TEXTS... --valence CSV --about FILE
 python -m makers.meaning languages DIR
 python -m makers.meaning pieces DIR
-python -m makers.meaning measure FILE...
 """
 
 import argparse
@@ -58,13 +57,6 @@ def pieces(args: argparse.Namespace) -> None:
             print(f"{found.card['counts']}.\nWritten to {file}.")
 
 
-def measure(args: argparse.Namespace) -> None:
-    """Measure what meanings tell a classifier of few texts."""
-    from makers.meaning.measure import measure_files
-
-    measure_files(args.files, args.data)
-
-
 def _save(found: MeaningFile, file: Path) -> None:
     atomic_write(file, found.to_bytes())
     print(
@@ -74,8 +66,6 @@ def _save(found: MeaningFile, file: Path) -> None:
 
 def command() -> Command:
     """Declare the command line."""
-    from benchmarks.common import DATA
-
     found = Command("meaning", __doc__)
     parser = found.add("texts", texts)
     parser.add_argument(
@@ -104,9 +94,6 @@ def command() -> Command:
             help="folder of files named like pairs_de.tsv.bz2 and dictionary_de.tsv.bz2: English, a tab, the other language",
         )
         parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help="tags (default: those in the package)")
-    parser = found.add("measure", measure, makes=False)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="of meanings")
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder of the data sets")
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from makers.ready.source import Labelled, Reader, Source, github, table
+from makers.ready.source import Labelled, Reader, Source, github, table, typed
 from makers.ready.statements import draw, swapped
 from makers.ready.topics import HEADLINES, HEADLINES_PAGE, headlines
 
@@ -127,11 +127,6 @@ def _civil(folder: Path) -> Iterator[Labelled]:
             yield row["comment_text"], "hate" if 2 * sum("hate" in vote for vote in own) >= len(own) else "offensive"
 
 
-def _typed(_: Path) -> Iterator[Labelled]:
-    """Comments that were typed without a look at any text that a classifier learns from."""
-    return ((row["text"], row["label"]) for row in table(_TYPED, "\t"))
-
-
 def _of_others(source: Source) -> Source:
     """Return a source that also says of other groups what it says of one."""
     return dataclasses.replace(source, read=lambda folder: swapped(source.read(folder), "groups", "nouns", "kind"))
@@ -161,7 +156,6 @@ def _statements(_: Path) -> Iterator[Labelled]:
     return draw("groups", _DRAWN, _SEED)
 
 
-_TYPED: Final = Path(__file__).parent / "typed.tsv"
 _DRAWN: Final = {"hate": 42_000, "none": 70_000, "offensive": 15_000}
 """How many statements there are of each label."""
 _SEED: Final = 5
@@ -285,5 +279,5 @@ TOXICITY_TESTS: Final = {
         ),
         _ethos,
     ),
-    "typed comments": Source("typed", "../../lab/makers/ready/typed.tsv", "Apache-2.0", (), _typed),
+    "typed comments": typed("comments", "en"),
 }

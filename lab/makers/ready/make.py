@@ -64,7 +64,7 @@ def make(name: str, out: Path, data: Path, cache: Path, *, quick: bool = False) 
 def alarm_threshold(recipe: Recipe, classifier: rl.Classifier, cache: Path) -> str:
     """Return from which probability on a text raises an alarm if one in twenty of the test texts that should raise none may, and what is found then."""
     rows = [row for source in recipe.tests.values() for row in source.rows(cache)]
-    meant = np.array([label == recipe.alarm for _, label in rows])
+    meant = np.array([recipe.alarm in label.split("|") for _, label in rows])
     place = classifier.labels.index(recipe.alarm)
     found = np.asarray(classifier.probabilities([text for text, _ in rows]))[:, place]
     threshold = float(np.quantile(found[~meant], 1 - _FALSE_ALARMS))

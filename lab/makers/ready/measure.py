@@ -117,12 +117,15 @@ def _abroad(
 
 
 def _shares(found: Sequence[str], right: Sequence[Collection[str]], alarm: str) -> tuple[float, ...]:
-    """Return the share of right answers; where a label raises an alarm, of what is found and of what is kept, and the mean of both kinds' F1."""
+    """Return the share of right answers; where a label raises an alarm, of what is found and of what is kept, and the mean of both kinds' F1.
+
+    A label that stands beside that one raises the alarm as well.
+    """
     hits = np.array([one in labels for one, labels in zip(found, right, strict=True)])
     if not alarm:
         return (float(hits.mean()),)
     meant = np.array([alarm in labels for labels in right])
-    raised = np.array(found) == alarm
+    raised = np.isin(found, [label for labels in right if alarm in labels for label in labels] or [alarm])
     both = meant.any() and not meant.all()
     score = float(f1_score(meant, raised, average="macro")) if both else math.nan
     return _mean(raised[meant]), 1 - _mean(raised[~meant]), score

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.data.converters import held_out
-from makers.ready.source import Labelled, Reader, Source, cleaned, github, table
+from makers.ready.source import Labelled, Reader, Source, cleaned, github, table, typed
 from makers.ready.statements import draw
 
 
@@ -90,8 +90,8 @@ def _indonesian(folder: Path) -> Iterator[Labelled]:
 
 
 _START: Final = 30
-_DRAWN: Final = {"spam": 8_000, "ham": 8_000}
-_DRAWN_ABROAD: Final = {"spam": 1_500, "ham": 1_500}
+_DRAWN: Final = {"spam": 12_000, "ham": 16_000}
+_DRAWN_ABROAD: Final = {"spam": 2_000, "ham": 3_000}
 SPAM_LANGUAGES: Final = ("de", "es", "fr", "id", "it", "pt", "tr")
 """How many statements there are of each label."""
 _SEED: Final = 5
@@ -135,6 +135,7 @@ SPAM_TESTS: Final = {
         ),
         _pretended,
     ),
+    "typed messages": typed("messages", "en"),
 }
 _TRANSLATED: Final = github(
     "lizfrey/comp-neuro-final-project", "58db2aec843aa6f27ece093ad93a2657bf5a0932", "data-en-hi-de-fr.csv"
@@ -165,4 +166,5 @@ SPAM_TESTS_ABROAD: Final = {
         github("onrkrsy/TurkishSMS-Collection", "1bf571bf52dbd1f3b1f87110112da64983751f96", "TurkishSMSCollection.csv"),
         _turkish,
     ),
+    **{f"{language}, typed": typed("messages", language) for language in SPAM_LANGUAGES},
 }

@@ -10,9 +10,10 @@ from typing import Any, Final
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
+from makers.ready.german import GERMAN_TOXICITY, GERMAN_TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
-from makers.ready.source import Labelled, Source
+from makers.ready.source import Labelled, Source, written_alike
 from makers.ready.takeovers import TAKEOVER_TESTS, TAKEOVERS
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 
@@ -46,6 +47,7 @@ class Recipe:
         alarm: the label that matters, where one raises an alarm.
         plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
         drawn: how many texts are drawn of each of them; 0: all.
+        alike: how texts end, and whether they shout, is dealt anew (`written_alike`).
     """
 
     about: str
@@ -59,6 +61,7 @@ class Recipe:
     alarm: str = ""
     plain: Sequence[str] = ()
     drawn: int = 0
+    alike: bool = False
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
@@ -85,7 +88,7 @@ class Recipe:
                 found.setdefault(key, (text, label))
         rows = list(found.values())
         random.Random(_SEED).shuffle(rows)
-        return rows
+        return written_alike(rows, _SEED) if self.alike else rows
 
     def _all(self, data: Path, cache: Path) -> list[Labelled]:
         fetched = [row for source in self.sources for row in source.rows(cache)]
@@ -143,8 +146,8 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     ),
     "spam": Recipe(
         "whether a message, a mail or a comment is spam",
-        "Do not delete what it calls spam: it misses new kinds, and calls some messages of companies spam. It reads English, French, Indonesian and Turkish, and "
-        "German a little worse than a support vector machine does; Spanish, Italian and Portuguese it learned, but nobody measured; elsewhere it finds little.",
+        "Do not delete what it calls spam: it misses new kinds, and calls some messages of companies spam. It reads English, French, German, Indonesian, Italian, "
+        "Portuguese, Spanish and Turkish; elsewhere it finds little.",
         sources=SPAM,
         sets=("SMS spam",),
         tests=SPAM_TESTS,
@@ -175,6 +178,19 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         options={"unknown_label": "none"},
         alarm="hate",
         plain=("Banking77", "CLINC150", "SMS spam"),
+        alike=True,
+    ),
+    "toxicity-de": Recipe(
+        "whether a German text is hateful, offensive, or neither",
+        "Do not punish people by it, and do not let it decide alone: it misses half of what people find abusive in tweets about politics, and takes part of what is "
+        "said against hate for hate.",
+        sources=GERMAN_TOXICITY,
+        tests=GERMAN_TOXICITY_TESTS,
+        options={"unknown_label": "none"},
+        alarm="hate",
+        plain=("MASSIVE",),
+        drawn=6_000,
+        alike=True,
     ),
 }
 """The classifiers of `retvec-lite-models`, by name."""

@@ -4,8 +4,9 @@ import csv
 import dataclasses
 import html
 import io
+import random
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,9 @@ Labelled = tuple[str, str]
 """A text, and its label; several are joined by `|`."""
 
 Reader = Callable[[Path], Iterable[Labelled]]
+
+_ENDING: Final = re.compile(r"(?<![\s.!])[\s.!]*\Z")
+"""What is behind the last letter, sign or question mark of a text."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +70,23 @@ def cleaned(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"[\x00-\x1f\x7f\ufffd\xa0]", " ", text)).strip()
 
 
+def written_alike(rows: Sequence[Labelled], seed: int) -> list[Labelled]:
+    """Return texts with one another's endings and capitals, so that "!!!" and shouting say nothing about a label.
+
+    Full stops and exclamation marks at the end of a text go to another one; so does being in capitals.
+    """
+    rng = random.Random(seed)
+    endings = [_ENDING.search(text)[0] for text, _ in rows]  # type: ignore[index]
+    shouted = [text.isupper() for text, _ in rows]
+    rng.shuffle(endings)
+    rng.shuffle(shouted)
+    found = []
+    for (text, label), ending, shouts in zip(rows, endings, shouted, strict=True):
+        text = _ENDING.sub("", text) + ending
+        found.append((text.upper() if shouts else text.lower() if text.isupper() else text, label))
+    return found
+
+
 def github(repository: str, commit: str, *paths: str) -> tuple[str, ...]:
     """Return the addresses of files of a repository at a commit, so that what is fetched is what was measured."""
     return tuple(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}" for path in paths)
@@ -75,6 +96,16 @@ def table(path: Path, delimiter: str = ",") -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV file by the names in its first row."""
     csv.field_size_limit(1 << 28)
     return csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig", "replace")), delimiter=delimiter)
+
+
+def typed(name: str, language: str) -> Source:
+    """Return texts of a language that somebody typed to measure with, without a look at those that are learned: a file in the folder `typed`."""
+    path = Path(__file__).parent / "typed" / f"{name}.tsv"
+
+    def read(_: Path) -> Iterator[Labelled]:
+        return ((row["text"], row["label"]) for row in table(path, "\t") if row["language"] == language)
+
+    return Source(f"typed_{name}", f"../../lab/makers/ready/typed/{name}.tsv", "Apache-2.0", (), read)
 
 
 def joined(text: str) -> str:

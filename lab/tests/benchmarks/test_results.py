@@ -1,5 +1,4 @@
 import dataclasses
-import importlib
 import json
 import subprocess
 import sys
@@ -9,7 +8,6 @@ import pytest
 
 from benchmarks.common import Row, Rows
 from benchmarks.data.sets import load_corpus
-from benchmarks.run import SCRIPTS
 from benchmarks.tables.cells import unlike, with_earlier_heads
 from retvec_lite.model.heads import CnnHead
 
@@ -125,13 +123,3 @@ def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("Cannot read ") and done.stderr.count("\n") == 1, done.stderr
-
-
-def test_run_gives_scripts_only_options_that_they_have(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len({script.name for script in SCRIPTS}) == len(SCRIPTS)
-    for script in SCRIPTS:
-        with pytest.raises(SystemExit):
-            importlib.import_module(f"benchmarks.{script.name}").main(["--help"])
-        printed = capsys.readouterr().out
-        for option, given in (("--quick", True), ("--data", script.data), ("--v1", script.v1)):
-            assert not given or f" {option}" in printed, (script.name, option)

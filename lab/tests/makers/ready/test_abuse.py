@@ -9,6 +9,7 @@ from owners import packed, put
 
 from makers.ready.abuse import STORMFRONT, TOXICITY, TOXICITY_TESTS
 from makers.ready.bias import TEMPLATES
+from makers.ready.german import GERMAN_TOXICITY, GERMAN_TOXICITY_TESTS
 from makers.ready.source import Source
 
 ROBOTS = "user,Annotator1_is_abuse.0,Annotator1_is_abuse.-2,Annotator2_is_abuse.-1\n"
@@ -73,8 +74,11 @@ def test_functional_tests_say_hate_or_none(tmp_path: Path) -> None:
         "hatecheck": {"test_suite_cases.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"},
         "hatemojicheck": {"test.csv": "text,label_gold\nbad,1\ngood,0\n"},
         "ethos": {"Ethos_Dataset_Binary.csv": "comment;isHate\nbad;0.9\ngood;0.2\n"},
+        "multilingual_hatecheck": {
+            "hatecheck_cases_final_german.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"
+        },
     }
-    for source in list(TOXICITY_TESTS.values())[:3]:
+    for source in (*list(TOXICITY_TESTS.values())[:3], GERMAN_TOXICITY_TESTS["functional tests"]):
         assert rows(tmp_path, source, files[source.name]) == [("bad", "hate"), ("good", "none")]
 
 
@@ -83,6 +87,24 @@ def test_templates_are_the_innocent_ones(tmp_path: Path) -> None:
     assert rows(tmp_path, TEMPLATES, {"en_sentence_templates.csv": content}) == [("Being deaf is great", "being_adj")]
 
 
-def test_comments_are_typed_of_every_label(tmp_path: Path) -> None:
-    found = TOXICITY_TESTS["typed comments"].rows(tmp_path)
-    assert Counter(label for _, label in found) == {"none": 50, "hate": 35, "offensive": 15}
+def test_as_many_comments_are_typed_in_every_language(tmp_path: Path) -> None:
+    for tests in (TOXICITY_TESTS, GERMAN_TOXICITY_TESTS):
+        found = tests["typed comments"].rows(tmp_path)
+        assert Counter(label for _, label in found) == {"none": 50, "hate": 35, "offensive": 15}
+
+
+def test_tweets_say_what_kind_to_learn_and_either_to_be_found(tmp_path: Path) -> None:
+    _, tweets, sentences, _ = GERMAN_TOXICITY
+    said = "vile\tOFFENSE\tABUSE\nrude\tOFFENSE\tINSULT\nfine\tOTHER\tOTHER\n"
+    learned, either = {"vile": "hate", "rude": "offensive", "fine": "none"}, "hate|offensive"
+    assert dict(rows(tmp_path, tweets, {"germeval2018.training.txt": said})) == learned
+    tested = rows(tmp_path, GERMAN_TOXICITY_TESTS["tweets"], {"germeval2018.test.txt": said})
+    assert dict(tested) == {"vile": either, "rude": either, "fine": "none"}
+    assert rows(tmp_path, sentences, {"gahd.csv": "text,label\nvile,1\n"}) == [("vile", "hate")]
+
+
+def test_sentences_whose_translation_is_harmless_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "translations").mkdir()
+    pairs = "Where is the station?\tWo ist der Bahnhof?\nYou are an idiot.\tDu bist ein Idiot.\nThe cat\tDie Katze\n"
+    (tmp_path / "translations" / "pairs_de.tsv").write_text(pairs)
+    assert GERMAN_TOXICITY[-1].rows(tmp_path) == [("Wo ist der Bahnhof?", "none")]

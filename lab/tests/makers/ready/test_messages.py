@@ -3,12 +3,13 @@
 import io
 import json
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from owners import archive, put
 
-from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
+from makers.ready.messages import SPAM, SPAM_LANGUAGES, SPAM_TESTS, SPAM_TESTS_ABROAD
 
 MAIL = """From x@y Thu
 Subject: Re: [list] Lunch
@@ -41,7 +42,7 @@ def test_comments_and_mails_are_spam_or_not(tmp_path: Path) -> None:
 
 
 def test_messages_collected_later_do_not_repeat_the_collection(tmp_path: Path) -> None:
-    (later,) = SPAM_TESTS.values()
+    later = SPAM_TESTS["messages collected later"]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("SMSSpamCollection", "ham\tSee you\nspam\tWINNER! You have won a prize, call 090 now")
@@ -65,6 +66,11 @@ def test_messages_are_spam_or_ham(tmp_path: Path, language: str, content: str) -
         {"bad": "spam", "worse": "spam", "good": "ham"},
         {"bad": "spam", "good": "ham"},
     )
+
+
+def test_as_much_spam_as_ham_is_typed_in_every_language(tmp_path: Path) -> None:
+    for source in (SPAM_TESTS["typed messages"], *(SPAM_TESTS_ABROAD[f"{each}, typed"] for each in SPAM_LANGUAGES)):
+        assert Counter(label for _, label in source.rows(tmp_path)) == {"spam": 60, "ham": 60}
 
 
 def test_translations_of_learned_messages_are_no_tests(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from owners import packed, put
 
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.recipes import RECIPES, Recipe
-from makers.ready.source import cleaned
+from makers.ready.source import cleaned, written_alike
 
 
 def emotions(cache: Path) -> None:
@@ -95,6 +95,17 @@ def test_what_is_tested_on_is_not_learned_from(tmp_path: Path) -> None:
     found = Recipe("", "", sources=(EMOTIONS,), tests=EMOTION_TESTS).training_texts(tmp_path, tmp_path)
     # "grr" of the training texts is "GRR!" of the test texts.
     assert sorted(text for text, _ in found) == ["furious and glad", "meh & more", 'so "happy" today', "wow"]
+
+
+def test_marks_and_capitals_go_to_other_texts() -> None:
+    rows = [("Hola!!!", "a"), ("Why?", "b"), ("GO AWAY", "c"), ("I am here.", "d"), ("ok ...", "e")]
+    found = [written_alike(rows, seed) for seed in range(40)]
+    for each in found:
+        kept = [(text.rstrip(" .!").lower(), label) for text, label in each]
+        assert kept == [(text.rstrip(" .!").lower(), label) for text, label in rows]
+        assert sorted(text[len(text.rstrip(" .!")) :] for text, _ in each) == ["", "", " ...", "!!!", "."]
+        assert sum(text.isupper() for text, _ in each) == 1
+    assert {("HOLA", "a"), ("go away!!!", "c"), ("Why? ...", "b")} <= {row for each in found for row in each}
 
 
 def test_addresses_name_a_commit_and_recipes_say_what_they_are_for() -> None:

@@ -10,6 +10,7 @@ from makers.ready.statements import draw, fill, read, swapped
 
 LABELS = {
     "groups": ["hate", "none", "offensive"],
+    "groups-de": ["hate", "none", "offensive"],
     "messages": ["spam", "ham"],
     "takeovers": ["attack", "none"],
     **{f"messages-{language}": ["spam", "ham"] for language in SPAM_LANGUAGES},
