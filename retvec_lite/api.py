@@ -4,7 +4,6 @@ Importing this module is cheap: TensorFlow is loaded by the calls that need it.
 """
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +14,7 @@ from retvec_lite.data.dataset import Reading, ReadingOptions
 from retvec_lite.data.sources import check_output
 from retvec_lite.data.suspects import Check
 from retvec_lite.errors import RetvecLiteError
-from retvec_lite.files import (
-    ANSWERS,
-    WORK,
-    atomic_write,
-    refuse_existing,
-    refuse_filled_folder,
-    require_room,
-)
+from retvec_lite.files import atomic_write, refuse_existing, refuse_filled_folder, require_room
 from retvec_lite.learning import TEXTS_NAME
 from retvec_lite.model.weight_files import TrainedModel, load_trained_model
 from retvec_lite.terminal import Progress, watched
@@ -73,10 +65,8 @@ def train(arguments: TrainArguments) -> TrainedClassifier:
             return TrainedClassifier(earlier, kept=Path(out))
         refuse_filled_folder(out, force)
         require_room(out, _ROOM + keep * _ROOM_A_CHARACTER * sum(map(len, request.training.texts)))
-        if keep:
-            request = dataclasses.replace(request, answers=Path(os.path.realpath(out)) / WORK / ANSWERS)
     with watched(arguments.progress) as report:
-        return written(lambda: fitted(request, keep, report), out, force)
+        return written(lambda: fitted(request, keep, report, out), out, force)
 
 
 def _saved(folder: str | os.PathLike[str] | None, keep: bool) -> TrainedModel | None:

@@ -6,6 +6,7 @@ included: copies in the wider sense of `data.copies` may well have two labels.
 
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -22,9 +23,10 @@ from retvec_lite.data.warnings import check_single
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.json_text import TEXT, check_fields, listed, number, parse_json
 from retvec_lite.model.weight_files import TrainedModel
+from retvec_lite.runtime.artifact import CLASSIFIER_FILE
 from retvec_lite.terminal import counted, one_line
 from retvec_lite.training.options import TrainOptions
-from retvec_lite.training.request import OWN
+from retvec_lite.training.request import NONE_LABEL, OWN
 
 TEXTS_NAME: Final = "texts.jsonl"
 """Where a trained folder keeps the texts."""
@@ -112,6 +114,14 @@ def _line(row: dict[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
+def is_in(folder: str | os.PathLike[str], model: TrainedModel) -> bool:
+    """Return whether a folder has this classifier."""
+    try:
+        return (Path(folder) / CLASSIFIER_FILE).read_bytes() == model.to_bytes()
+    except OSError:
+        return False
+
+
 def read_texts_file(path: Path, multi_label: bool) -> Dataset:
     """Read the file; rows may have been removed from it by hand.
 
@@ -183,24 +193,28 @@ def newer_texts(model: TrainedModel, data: Any, labels: Sequence[Any] | None, re
     return new
 
 
-def options_of(model: TrainedModel) -> TrainOptions:
-    """Return the options that a classifier was trained with. Labelled texts that it was tested on are not kept: it is tested as others are then.
+def options_of(model: TrainedModel, **given: Any) -> TrainOptions:
+    """Return the options that a classifier was trained with, and those that are given again, but None. Labelled texts that it was tested on are not kept.
 
     Raises:
         RetvecLiteError: where they name texts, files or objects that it does not keep.
     """
-    record = {name: value for name, value in model.training.get("options", {}).items() if value not in (None, [])}
+    again = {name: value for name, value in given.items() if value is not None}
+    kept = {name: value for name, value in model.training.get("options", {}).items() if value not in (None, [])}
+    record = {name: value for name, value in kept.items() if name not in again}
     if str(record.get("validation")).startswith(OWN):
         del record["validation"]
     if model.training.get("unlabelled_texts") == 0:  # they were left out, because they cost right answers
         record = {name: value for name, value in record.items() if name not in ("unlabelled", "teacher")}
     if own := [name for name, value in record.items() if OWN in str(value)]:
         raise RetvecLiteError(
-            f"This classifier does not keep what it was given as --{own[0]} ({own[0]}): train it again on all texts, old and new, and give it the same again."
+            f"This classifier does not keep what it was given as --{own[0]} ({own[0]}): "
+            f"{'give' if own[0] == 'unlabelled' else 'train it again on all texts, old and new, and give'} it the same again."
         )
     unknown, threshold = model.decision.unknown_label, model.training.get("reject_at")
-    chosen_since = {"unknown_label": unknown} | ({} if threshold is None else {"reject_at": threshold})
+    chosen_since = {} if unknown == NONE_LABEL else {"unknown_label": unknown}
+    chosen_since |= {} if threshold is None else {"reject_at": threshold}
     try:
-        return checked(TrainOptions)(**{**record, **chosen_since, "multi_label": model.multi_label})
+        return checked(TrainOptions)(**{**record, **chosen_since, **again, "multi_label": model.multi_label})
     except TypeError as error:
         raise RetvecLiteError(f"This classifier does not tell how it was trained: {error}. Train it again.") from error

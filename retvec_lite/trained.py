@@ -21,8 +21,8 @@ from retvec_lite.data.suspects import HeldOutAnswers
 from retvec_lite.errors import RetvecLiteError
 from retvec_lite.evaluating import evaluate
 from retvec_lite.evidence import Facts
-from retvec_lite.files import atomic_directory, explain_os_error
-from retvec_lite.learning import TEXTS_NAME, Lesson, joined, newer_texts, options_of, read_kept, texts_bytes
+from retvec_lite.files import ANSWERS, WORK, atomic_directory, explain_os_error
+from retvec_lite.learning import TEXTS_NAME, Lesson, is_in, joined, newer_texts, options_of, read_kept, texts_bytes
 from retvec_lite.model.facts import facts_at
 from retvec_lite.model.reference_network import Reference
 from retvec_lite.model.weight_files import TrainedModel
@@ -317,6 +317,8 @@ class TrainedClassifier(Classifier):
         data: Any,
         labels: Sequence[Any] | None = None,
         *,
+        unlabelled: Any = None,
+        teacher: Any = "auto",
         out: str | os.PathLike[str] | None = None,
         force: bool = False,
         progress: Progress | bool | None = None,
@@ -331,14 +333,16 @@ class TrainedClassifier(Classifier):
         Args:
             data: labelled texts, as `train` takes them.
             labels: a label for each text.
+            unlabelled: texts without labels, which are not kept: give them again. `out` keeps what a teacher said of them.
+            teacher: what labels them, as for `train`.
             out: folder for the new classifier; it may be that of this one.
             force: replace an earlier classifier in that folder.
             progress: a callback (what, done, total), or True for bars on standard error.
             reading: see `data.dataset.Reading`.
 
         Raises:
-            RetvecLiteError: for a classifier that keeps no texts (`keep` of `train`), or was trained with texts without labels or files of
-                your own; data to learn nothing from; or a folder that exists or cannot be written.
+            RetvecLiteError: for a classifier that keeps no texts (`keep` of `train`), or was trained with texts without labels that are not
+                given again, or with files of your own; data to learn nothing from; or a folder that exists or cannot be written.
             ModuleNotFoundError: when a package of the extra `train` is not installed.
 
         Example:
@@ -349,29 +353,22 @@ class TrainedClassifier(Classifier):
             >>> better.labels
             ('alarm', 'delivery', 'music')
         """
-        options = options_of(self.model)
+        options = options_of(self.model, unlabelled=unlabelled, teacher=teacher)
         both, lesson = joined(self.kept, newer_texts(self.model, data, labels, reading))
 
         def learned(report: Progress) -> "TrainedClassifier":
             if not lesson.changes:
                 return self._like(self.model, self.kept)
-            result = fitted(read_request(both, None, options), True, report)
+            result = fitted(read_request(both, None, options), True, report, out)
             chosen = self.model.decision.threshold
             return result if "reject_at" in self.training or chosen is None else result.with_threshold(chosen)
 
         with watched(progress) as report:
             # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
-            stays = not lesson.changes and out is not None and force and self._is_in(out)
+            stays = not lesson.changes and out is not None and force and is_in(out, self.model)
             result = written(lambda: learned(report), None if stays else out, force)
         result.lesson = lesson
         return result
-
-    def _is_in(self, folder: str | os.PathLike[str]) -> bool:
-        """Return whether a folder has this classifier."""
-        try:
-            return (Path(folder) / CLASSIFIER_FILE).read_bytes() == self.model.to_bytes()
-        except OSError:
-            return False
 
     def _head(self) -> str:
         return self.model.head.name
@@ -380,11 +377,14 @@ class TrainedClassifier(Classifier):
         return summary(self.model, self.held_out)
 
 
-def fitted(request: Request, keep: bool, progress: Progress) -> TrainedClassifier:
-    """Train what is asked for; `keep` its texts to go on learning."""
+def fitted(
+    request: Request, keep: bool, progress: Progress, out: str | os.PathLike[str] | None = None
+) -> TrainedClassifier:
+    """Train what is asked for; `keep` its texts to go on learning, and what a teacher says in the folder for it."""
     from retvec_lite.training.train import fit_classifier
 
-    model, held_out = fit_classifier(request, progress=progress)
+    answers = None if out is None or not keep else Path(os.path.realpath(out)) / WORK / ANSWERS
+    model, held_out = fit_classifier(dataclasses.replace(request, answers=answers), progress=progress)
     return TrainedClassifier(model, held_out, kept=request.training if keep else None)
 
 

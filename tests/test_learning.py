@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,31 @@ def test_what_is_not_kept_is_asked_for(tmp_path: Path) -> None:
         facts = {**bare.training, "options": {**bare.training["options"], **odd}}
         with pytest.raises(RetvecLiteError, match=r"epochs|nothing"):
             options_of(dataclasses.replace(bare.model, training=facts))
+
+
+def test_texts_without_labels_are_given_again_and_encoded_once(tmp_path: Path, main: Main) -> None:
+    asked: list[str] = []
+    kinds = ("wake", "parcel", "zz")
+    encode = lambda texts: asked.extend(texts) or [[kind in text for kind in kinds] for text in texts]  # noqa: E731
+    inbox = [f"{kind} {number} {word}" for kind in kinds for number, word in enumerate("abcdefghijklmnopqrst")]
+    given: dict[str, Any] = {
+        "unlabelled": inbox,
+        "teacher": SimpleNamespace(encode=encode),
+        "out": tmp_path / "trained",
+    }
+    classifier = rl.train(TEXTS, LABELS, meaning="none", **given)
+    assert "none of these" in classifier.labels and {*inbox} <= {*asked}
+    with pytest.raises(RetvecLiteError, match=r"as --unlabelled \(unlabelled\): give it the same again\.$"):
+        classifier.learn(["sing a tune"], ["music"])
+    asked.clear()
+    better = classifier.learn(["sing a tune"], ["music"], force=True, **given)
+    assert {*better.labels} == {*classifier.labels, "music"} and better.training["unlabelled_texts"] == 60
+    assert len({*asked}) < 30, "those that tell whether it is the same teacher, and the new text"
+    (tmp_path / "more.csv").write_text("text,label\nboil an egg,food\n")
+    (tmp_path / "inbox.txt").write_text("\n".join(inbox))
+    options = ["--start-from", given["out"], "--unlabelled", tmp_path / "inbox.txt", "--teacher", "itself"]
+    code, output, _ = main("train", *map(str, [tmp_path / "more.csv", *options, "--out", tmp_path / "better"]))
+    assert code == 0 and "Texts without labels were labelled by the classifier itself" in output
 
 
 def test_the_same_again_changes_nothing(quick: Path, tmp_path: Path) -> None:
