@@ -228,7 +228,7 @@ def describe_teacher(facts: Mapping[str, Any]) -> str:
         scores = f"{percent(taught['alone'], 1)} right without these, {percent(taught['taught'], 1)} with them"
         brought = f"{'cross-validated' if facts.get('folds') else 'validated'}, mistyped texts among them: {scores}"
     if "teacher" in taught and (clean := facts.get("validation", {}).get("0", {}).get("accuracy")) is not None:
-        more = "texts without labels" if taught["teacher"] > clean else "labels"
+        more = "texts without labels" if facts.get("unlabelled_texts") and taught["teacher"] > clean else "labels"
         itself = f" Of the texts as they are, {percent(taught['teacher'], 1)} are right by {by}, and {percent(clean, 1)} by this classifier: more {more} bring more."
     if facts.get("unlabelled_texts"):
         return f"Texts without labels were labelled by {by} ({brought}).{itself}"

@@ -22,8 +22,6 @@ _PAIRS: Final = 30_000
 _SEED: Final = 5
 _WORDS: Final = range(3, 31)
 """How many words a translated sentence has."""
-
-
 _BEFORE: Final = (
     "Hallo {name}, ",
     "@{name} ",
@@ -37,7 +35,7 @@ _BEFORE: Final = (
 )
 """What stands before some statements, whatever their label."""
 _NAMES: Final = re.compile(r"\b(Tom|Mary|Maria|Johannes|Marie)s?\b")
-"""Names that half of all translated sentences have."""
+"""Names that stand for anybody in translated sentences, which are all innocent."""
 
 
 def _statements(_: Path) -> Iterator[Labelled]:
