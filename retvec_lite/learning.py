@@ -56,7 +56,7 @@ class Lesson:
     def __str__(self) -> str:
         known = f" {self.repeated:,} were there already, or came again." if self.repeated else ""
         if not self.changes:
-            return f"Nothing changed: there is no text to learn from that was not there with this label.{known}"
+            return f"Nothing is new: there is no text to learn from that was not there with this label.{known}"
         labels = f" New labels: {', '.join(map(one_line, self.new_labels))}." if self.new_labels else ""
         learned = f"{counted(self.added, 'new text')} and {counted(self.corrected, 'corrected one')}"
         return f"Learned {learned}.{known}{labels}"

@@ -355,9 +355,10 @@ class TrainedClassifier(Classifier):
         """
         options = options_of(self.model, unlabelled=unlabelled, teacher=teacher)
         both, lesson = joined(self.kept, newer_texts(self.model, data, labels, reading))
+        same = not lesson.changes and unlabelled is None
 
         def learned(report: Progress) -> "TrainedClassifier":
-            if not lesson.changes:
+            if same:
                 return self._like(self.model, self.kept)
             result = fitted(read_request(both, None, options), True, report, out)
             chosen = self.model.decision.threshold
@@ -365,7 +366,7 @@ class TrainedClassifier(Classifier):
 
         with watched(progress) as report:
             # A folder that has this classifier stays as it is, its report.html too, where there is nothing to learn.
-            stays = not lesson.changes and out is not None and force and is_in(out, self.model)
+            stays = same and out is not None and force and is_in(out, self.model)
             result = written(lambda: learned(report), None if stays else out, force)
         result.lesson = lesson
         return result
@@ -377,9 +378,7 @@ class TrainedClassifier(Classifier):
         return summary(self.model, self.held_out)
 
 
-def fitted(
-    request: Request, keep: bool, progress: Progress, out: str | os.PathLike[str] | None = None
-) -> TrainedClassifier:
+def fitted(request: Request, keep: bool, progress: Progress, out: str | os.PathLike[str] | None) -> TrainedClassifier:
     """Train what is asked for; `keep` its texts to go on learning, and what a teacher says in the folder for it."""
     from retvec_lite.training.train import fit_classifier
 

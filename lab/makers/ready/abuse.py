@@ -132,10 +132,10 @@ def _of_others(source: Source) -> Source:
     return dataclasses.replace(source, read=lambda folder: swapped(source.read(folder), "groups", "nouns", "kind"))
 
 
-def _hatecheck(folder: Path) -> Iterator[Labelled]:
-    return (
-        (row["test_case"], "hate" if row["label_gold"] == "hateful" else "none")
-        for row in table(folder / "test_suite_cases.csv")
+def functional(name: str) -> Reader:
+    """Return what reads HateCheck, in any language."""
+    return lambda folder: (
+        (row["test_case"], "hate" if row["label_gold"] == "hateful" else "none") for row in table(folder / name)
     )
 
 
@@ -259,7 +259,7 @@ TOXICITY_TESTS: Final = {
         "https://github.com/paul-rottger/hatecheck-data",
         "CC BY 4.0",
         github("paul-rottger/hatecheck-data", "d84302298ceeb34f4b0dde2d8a1f4932c2caa612", "test_suite_cases.csv"),
-        _hatecheck,
+        functional("test_suite_cases.csv"),
     ),
     "HatemojiCheck": Source(
         "hatemojicheck",

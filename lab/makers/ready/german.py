@@ -10,6 +10,7 @@ import retvec_lite as rl
 from benchmarks.common import ROOT
 from makers.meaning.corpus import read_lines
 from makers.meaning.translations import split_pairs, translation_files
+from makers.ready.abuse import functional
 from makers.ready.source import Labelled, Reader, Source, cleaned, github, table, typed
 from makers.ready.statements import draw, fill, read
 
@@ -18,6 +19,7 @@ _EITHER: Final = "hate|offensive"
 _DRAWN: Final = {"hate": 16_000, "none": 26_000, "offensive": 5_000}
 """How many statements there are of each label."""
 _PREFIXED: Final = 0.2
+"""Share of the statements that stand behind one of `_BEFORE`."""
 _PAIRS: Final = 30_000
 _SEED: Final = 5
 _WORDS: Final = range(3, 31)
@@ -67,11 +69,6 @@ def _adversarial(folder: Path) -> Iterator[Labelled]:
     return ((row["text"], "hate" if row["label"] == "1" else "none") for row in table(folder / "gahd.csv"))
 
 
-def _functional(folder: Path) -> Iterator[Labelled]:
-    rows = table(folder / "hatecheck_cases_final_german.csv")
-    return ((row["test_case"], "hate" if row["label_gold"] == "hateful" else "none") for row in rows)
-
-
 def _harmless(folder: Path) -> Iterator[Labelled]:
     """Sentences whose English translation `toxicity` finds neither hateful nor offensive, from files of pairs: English, a tab, German."""
     lines = read_lines(translation_files(folder, "de"), lambda *_: None)
@@ -95,7 +92,7 @@ GERMAN_TOXICITY_TESTS: Final = {
         "rewire-online/multilingual-hatecheck",
         "a03f2caf2023a402d85064bda243e46d280408f0",
         "MHC%20Final%20Cases/hatecheck_cases_final_german.csv",
-        _functional,
+        functional("hatecheck_cases_final_german.csv"),
     ),
     "tweets": _tweets("test", either=True),
     "typed comments": typed("comments", "de"),
