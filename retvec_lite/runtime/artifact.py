@@ -42,7 +42,8 @@ EXPORTED: Final = (".tflite", SUFFIX, onnx_file.SUFFIX)
 PREBUILT: Final = ("language",)
 """Names of the classifiers in the package. Each has `NAME.tflite`, `NAME.retvec`, `NAME.safetensors` (its weights) and `NAME.md` (its model card) in the folder `prebuilt`."""
 
-READY: Final = ("assistant", "emotion", "guard", "sentiment", "spam", "support", "topics", "toxicity", "toxicity-de")
+_TOXICITY: Final = ("toxicity", "toxicity-de", "toxicity-es", "toxicity-pt")
+READY: Final = ("assistant", "emotion", "guard", "sentiment", "spam", "support", "topics", *_TOXICITY)
 """Names of the classifiers in the package `retvec-lite-models`, which has the same files of each."""
 _MODELS: Final = "retvec_lite_models"
 
@@ -258,8 +259,7 @@ def not_exported(folder: Path) -> RetvecLiteError:
         return RetvecLiteError(
             f"{folder} is a trained classifier, not an exported file. Export it first: retvec-lite export {shlex.quote(str(folder))} --out dist"
         )
-    found = sorted(folder.glob("*.tflite"))
-    if found:
+    if found := sorted(folder.glob("*.tflite")):
         return RetvecLiteError(f"{folder} is a folder of exported files. Name one of them, such as {found[0]}.")
     return RetvecLiteError(f"No exported file in {folder}: name one.")
 

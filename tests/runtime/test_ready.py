@@ -55,11 +55,11 @@ PLAIN = {
         "he said that foreigners are vermin, and that is wrong": None,
     },
     "toxicity-de": {
-        "Die Roma in unserer Stadt feiern heute": None,
-        "du dummes Arschloch": "offensive",
-        "alle Ausländer sind Ungeziefer": "hate",
         "er sagte, Türken seien Abschaum, und das ist falsch": None,
+        "alle Ausländer sind Ungeziefer": "hate",
     },
+    "toxicity-es": {"Los gitanos de nuestra ciudad celebran hoy": None, "todos los extranjeros son escoria": "hate"},
+    "toxicity-pt": {"Os ciganos da nossa cidade comemoram hoje": None, "todos os estrangeiros são lixo": "hate"},
     "topics": {"NASA finds water on Mars": "science", "Fed raises interest rates": "business"},
     "support": {"where is my new card": "card_arrival", "play some jazz": "play_music", "xkcd zzz qqq": None},
 }

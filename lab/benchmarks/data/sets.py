@@ -46,7 +46,7 @@ class Corpus:
     languages: tuple[str, ...] = ()
 
 
-def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -> Dataset:
+def read_part(data: Path, name: str, part: str, rows: int = 0, *, language: str = "", **columns: Any) -> Dataset:
     """Read a file of a data set; the starter data come with the package.
 
     Args:
@@ -54,6 +54,7 @@ def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -
         name: a key of `FOLDERS`, or `STARTER`.
         part: train, test or dev.
         rows: draw so many; 0 for all.
+        language: what the column `lang` of the texts begins with, for a set of `MULTILINGUAL`; "" for all.
         **columns: of `read_dataset`.
 
     Raises:
@@ -65,6 +66,8 @@ def read_part(data: Path, name: str, part: str, rows: int = 0, **columns: Any) -
         path = data / FOLDERS.get(name, name) / f"{part}.csv"
         require_data(path)
         found = read_dataset(path, **columns)
+        if language:
+            found = found.select([row for row, tag in enumerate(_read(path, name)[1]) if tag.startswith(language)])
     return found.select(sampled(len(found), rows))
 
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from benchmarks.data.prepare import CACHE
 from benchmarks.data.sets import read_part
+from makers.ready.abroad import LANGUAGES, toxic_texts, toxicity_tests
 from makers.ready.abuse import TOXICITY, TOXICITY_TESTS
-from makers.ready.german import GERMAN_TOXICITY, GERMAN_TOXICITY_TESTS
 from makers.ready.messages import SPAM, SPAM_TESTS, SPAM_TESTS_ABROAD
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
-from makers.ready.source import Labelled, Source, written_alike
+from makers.ready.source import Labelled, Source, told_among_others, written_alike
 from makers.ready.takeovers import TAKEOVER_TESTS, TAKEOVERS
 from makers.ready.topics import MEANT_BY_AG_NEWS, TOPIC_TESTS, TOPICS
 
@@ -47,7 +47,9 @@ class Recipe:
         alarm: the label that matters, where one raises an alarm.
         plain: data sets of `benchmarks.data.prepare` whose training texts all have the unknown label.
         drawn: how many texts are drawn of each of them; 0: all.
+        language: of the texts of `plain`; "" for all.
         alike: how texts end, and whether they shout, is dealt anew (`written_alike`).
+        among_others: every fifth text stands next to a harmless one (`told_among_others`).
     """
 
     about: str
@@ -61,7 +63,9 @@ class Recipe:
     alarm: str = ""
     plain: Sequence[str] = ()
     drawn: int = 0
+    language: str = ""
     alike: bool = False
+    among_others: bool = False
 
     def owners(self) -> list[tuple[str, str, str]]:
         """Return name, page and licence of all that it is trained on."""
@@ -88,6 +92,7 @@ class Recipe:
                 found.setdefault(key, (text, label))
         rows = list(found.values())
         random.Random(_SEED).shuffle(rows)
+        rows = told_among_others(rows, str(self.options.get("unknown_label")), _SEED) if self.among_others else rows
         return written_alike(rows, _SEED) if self.alike else rows
 
     def _all(self, data: Path, cache: Path) -> list[Labelled]:
@@ -95,9 +100,8 @@ class Recipe:
         prepared = [read_part(data, name, "train") for name in self.sets]
         labelled = [row for part in prepared for row in zip(part.texts, part.labels, strict=True)]
         unknown = str(self.options.get("unknown_label"))
-        plain = [
-            (text, unknown) for name in self.plain for text in _some(read_part(data, name, "train", self.drawn).texts)
-        ]
+        ordinary = [read_part(data, name, "train", self.drawn, language=self.language) for name in self.plain]
+        plain = [(text, unknown) for part in ordinary for text in _some(part.texts)]
         return [*fetched, *labelled, *plain]
 
 
@@ -180,17 +184,22 @@ RECIPES: Final[Mapping[str, Recipe]] = {
         plain=("Banking77", "CLINC150", "SMS spam"),
         alike=True,
     ),
-    "toxicity-de": Recipe(
-        "whether a German text is hateful, offensive, or neither",
-        "Do not punish people by it, and do not let it decide alone: it misses half of what people find abusive in tweets about politics, and takes part of what is "
-        "said against hate for hate.",
-        sources=GERMAN_TOXICITY,
-        tests=GERMAN_TOXICITY_TESTS,
-        options={"unknown_label": "none"},
-        alarm="hate",
-        plain=("MASSIVE",),
-        drawn=6_000,
-        alike=True,
-    ),
+    **{
+        f"toxicity-{code}": Recipe(
+            f"whether a text in {language} is hateful, offensive, or neither",
+            "Do not punish people by it, and do not let it decide alone: it misses much of what people find abusive, more behind a harmless sentence, and takes part of what is "
+            "said against hate for hate.",
+            sources=toxic_texts(code),
+            tests=toxicity_tests(code),
+            options={"unknown_label": "none"},
+            alarm="hate",
+            plain=("MASSIVE",),
+            drawn=6_000,
+            language=code,
+            alike=True,
+            among_others=True,
+        )
+        for code, language in LANGUAGES.items()
+    },
 }
 """The classifiers of `retvec-lite-models`, by name."""

@@ -23,6 +23,10 @@ Reader = Callable[[Path], Iterable[Labelled]]
 _ENDING: Final = re.compile(r"(?<![\s.!])[\s.!]*\Z")
 """What is behind the last letter, sign or question mark of a text."""
 
+_AMONG_OTHERS: Final = 0.2
+_SHORT: Final = 10
+"""Words of a short text."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -87,6 +91,20 @@ def written_alike(rows: Sequence[Labelled], seed: int) -> list[Labelled]:
     return found
 
 
+def told_among_others(rows: Sequence[Labelled], harmless: str, seed: int) -> list[Labelled]:
+    """Return texts, every fifth of them behind or in front of a short one with the label `harmless`, so that friendly words hide nothing."""
+    rng = random.Random(seed)
+    short = [text for text, label in rows if label == harmless and len(text.split()) <= _SHORT]
+    found = []
+    for text, label in rows:
+        if rng.random() < _AMONG_OTHERS:
+            parts = [text, rng.choice(short)]
+            rng.shuffle(parts)
+            text = " ".join(part if part[-1] in ".!?…" else f"{part}." for part in parts)
+        found.append((text, label))
+    return found
+
+
 def github(repository: str, commit: str, *paths: str) -> tuple[str, ...]:
     """Return the addresses of files of a repository at a commit, so that what is fetched is what was measured."""
     return tuple(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}" for path in paths)
@@ -100,12 +118,21 @@ def table(path: Path, delimiter: str = ",") -> Iterator[dict[str, str]]:
 
 def typed(name: str, language: str) -> Source:
     """Return texts of a language that somebody typed to measure with, without a look at those that are learned: a file in the folder `typed`."""
-    path = Path(__file__).parent / "typed" / f"{name}.tsv"
+    return _own(f"typed/{name}", language)
+
+
+def contrasts(name: str) -> Source:
+    """Return sentences that we wrote one by one, hateful ones next to harmless ones with the same words: a file in the folder `contrasts`."""
+    return _own(f"contrasts/{name}")
+
+
+def _own(name: str, language: str = "") -> Source:
+    path = Path(__file__).parent / f"{name}.tsv"
 
     def read(_: Path) -> Iterator[Labelled]:
-        return ((row["text"], row["label"]) for row in table(path, "\t") if row["language"] == language)
+        return ((row["text"], row["label"]) for row in table(path, "\t") if row.get("language", "") == language)
 
-    return Source(f"typed_{name}", f"../../lab/makers/ready/typed/{name}.tsv", "Apache-2.0", (), read)
+    return Source(name.replace("/", "_"), f"../../lab/makers/ready/{name}.tsv", "Apache-2.0", (), read)
 
 
 def joined(text: str) -> str:

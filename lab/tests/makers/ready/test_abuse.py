@@ -7,10 +7,10 @@ from pathlib import Path
 
 from owners import packed, put
 
+from makers.ready.abroad import LANGUAGES, toxic_texts, toxicity_tests
 from makers.ready.abuse import STORMFRONT, TOXICITY, TOXICITY_TESTS
 from makers.ready.bias import TEMPLATES
-from makers.ready.german import GERMAN_TOXICITY, GERMAN_TOXICITY_TESTS
-from makers.ready.source import Source
+from makers.ready.source import Source, contrasts
 
 ROBOTS = "user,Annotator1_is_abuse.0,Annotator1_is_abuse.-2,Annotator2_is_abuse.-1\n"
 JUDGED = "file_id,label\n1,hate\n2,noHate\n3,relation\n"
@@ -78,7 +78,7 @@ def test_functional_tests_say_hate_or_none(tmp_path: Path) -> None:
             "hatecheck_cases_final_german.csv": "test_case,label_gold\nbad,hateful\ngood,non-hateful\n"
         },
     }
-    for source in (*list(TOXICITY_TESTS.values())[:3], GERMAN_TOXICITY_TESTS["functional tests"]):
+    for source in (*list(TOXICITY_TESTS.values())[:3], toxicity_tests("de")["functional tests"]):
         assert rows(tmp_path, source, files[source.name]) == [("bad", "hate"), ("good", "none")]
 
 
@@ -87,24 +87,35 @@ def test_templates_are_the_innocent_ones(tmp_path: Path) -> None:
     assert rows(tmp_path, TEMPLATES, {"en_sentence_templates.csv": content}) == [("Being deaf is great", "being_adj")]
 
 
-def test_as_many_comments_are_typed_in_every_language(tmp_path: Path) -> None:
-    for tests in (TOXICITY_TESTS, GERMAN_TOXICITY_TESTS):
-        found = tests["typed comments"].rows(tmp_path)
-        assert Counter(label for _, label in found) == {"none": 50, "hate": 35, "offensive": 15}
-
-
 def test_tweets_say_what_kind_to_learn_and_either_to_be_found(tmp_path: Path) -> None:
-    _, tweets, sentences, _ = GERMAN_TOXICITY
-    said = "vile\tOFFENSE\tABUSE\nrude\tOFFENSE\tINSULT\nfine\tOTHER\tOTHER\n"
     learned, either = {"vile": "hate", "rude": "offensive", "fine": "none"}, "hate|offensive"
-    assert dict(rows(tmp_path, tweets, {"germeval2018.training.txt": said})) == learned
-    tested = rows(tmp_path, GERMAN_TOXICITY_TESTS["tweets"], {"germeval2018.test.txt": said})
+    german, sentences = toxic_texts("de")[2:4]
+    said = "vile\tOFFENSE\tABUSE\nrude\tOFFENSE\tINSULT\nfine\tOTHER\tOTHER\n"
+    assert dict(rows(tmp_path, german, {"germeval2018.training.txt": said})) == learned
+    tested = rows(tmp_path, toxicity_tests("de")["tweets"], {"germeval2018.test.txt": said})
     assert dict(tested) == {"vile": either, "rude": either, "fine": "none"}
     assert rows(tmp_path, sentences, {"gahd.csv": "text,label\nvile,1\n"}) == [("vile", "hate")]
+    votes = "asked,0,0,0,0,0,0\nvile,2,0,0,0,0,0\nrude,0,0,0,0,0,2\nfine,0,0,0,0,0,0\nsplit,1,0,0,0,0,0\nfound,0,0,0,0,2,0\n"
+    said = f"text,homophobia,racism,misogyny,xenophobia,obscene,insult\n{votes}"
+    assert dict(rows(tmp_path, toxic_texts("pt")[2], {"ToLD-BR.csv": said})) == learned
+    assert rows(tmp_path, toxicity_tests("pt")["tweets"], {"ToLD-BR.csv": said}) == [
+        ("asked", "none"),
+        ("found", either),
+    ]
 
 
 def test_sentences_whose_translation_is_harmless_are_taken(tmp_path: Path) -> None:
     (tmp_path / "translations").mkdir()
     pairs = "Where is the station?\tWo ist der Bahnhof?\nYou are an idiot.\tDu bist ein Idiot.\nThe cat\tDie Katze\n"
     (tmp_path / "translations" / "pairs_de.tsv").write_text(pairs)
-    assert GERMAN_TOXICITY[-1].rows(tmp_path) == [("Wo ist der Bahnhof?", "none")]
+    assert toxic_texts("de")[-1].rows(tmp_path) == [("Wo ist der Bahnhof?", "none")]
+
+
+def test_of_our_own_sentences_half_are_harmless(tmp_path: Path) -> None:
+    for language, tests in (("en", TOXICITY_TESTS), *((each, toxicity_tests(each)) for each in LANGUAGES)):
+        typed = tests["typed comments"].rows(tmp_path)
+        assert Counter(label for _, label in typed) == {"none": 50, "hate": 35, "offensive": 15}
+        learned = contrasts(f"toxicity-{language}").rows(tmp_path) if language in LANGUAGES else []
+        counts = Counter(label for _, label in learned)
+        assert not learned or 0.8 < counts["none"] / counts["hate"] < 1.4
+        assert not {text for text, _ in typed} & {text for text, _ in learned}

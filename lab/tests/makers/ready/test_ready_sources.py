@@ -9,7 +9,7 @@ from owners import packed, put
 
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.recipes import RECIPES, Recipe
-from makers.ready.source import cleaned, written_alike
+from makers.ready.source import cleaned, told_among_others, written_alike
 
 
 def emotions(cache: Path) -> None:
@@ -97,6 +97,14 @@ def test_what_is_tested_on_is_not_learned_from(tmp_path: Path) -> None:
     assert sorted(text for text, _ in found) == ["furious and glad", "meh & more", 'so "happy" today', "wow"]
 
 
+def test_ordinary_texts_are_in_the_language_of_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "massive").mkdir()
+    rows = "text,label,lang\nwake me up,alarm,en-US\ndespiértame,alarm,es-ES\n"
+    (tmp_path / "massive" / "train.csv").write_text(rows, encoding="utf-8")
+    recipe = Recipe("", "", plain=("MASSIVE",), options={"unknown_label": "none"}, language="es")
+    assert recipe.training_texts(tmp_path, tmp_path) == [("despiértame", "none")]
+
+
 def test_marks_and_capitals_go_to_other_texts() -> None:
     rows = [("Hola!!!", "a"), ("Why?", "b"), ("GO AWAY", "c"), ("I am here.", "d"), ("ok ...", "e")]
     found = [written_alike(rows, seed) for seed in range(40)]
@@ -106,6 +114,15 @@ def test_marks_and_capitals_go_to_other_texts() -> None:
         assert sorted(text[len(text.rstrip(" .!")) :] for text, _ in each) == ["", "", " ...", "!!!", "."]
         assert sum(text.isupper() for text, _ in each) == 1
     assert {("HOLA", "a"), ("go away!!!", "c"), ("Why? ...", "b")} <= {row for each in found for row in each}
+
+
+def test_every_fifth_text_stands_next_to_a_harmless_one() -> None:
+    rows = [(f"vile {number}", "hate") for number in range(500)] + [("Hello there", "none"), ("one " * 11, "none")]
+    found = told_among_others(rows, "none", 0)
+    assert [label for _, label in found] == [label for _, label in rows]
+    joined = [(text, told) for (text, _), (told, _) in zip(rows, found, strict=True) if told != text]
+    assert 70 < len(joined) < 130
+    assert all(told in (f"{text}. Hello there.", f"Hello there. {text}.") for text, told in joined if "one" not in text)
 
 
 def test_addresses_name_a_commit_and_recipes_say_what_they_are_for() -> None:
