@@ -82,7 +82,7 @@ def test_every_source_compiles_and_the_jvm_tests_pass(built: Path) -> None:
 def test_an_archive_holds_what_an_app_needs_and_no_more(built: Path) -> None:
     content = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
     native = {f"jni/{abi}/libretvec_lite.so" for abi in ABIS}
-    for name, expected, most in (("retvec-lite", content | native, 247_000), ("retvec-lite-litert", content, 28_000)):
+    for name, expected, most in (("retvec-lite", content | native, 250_000), ("retvec-lite-litert", content, 28_000)):
         place = built.joinpath("maven", *COORDINATES.split("."), name, __version__)
         archive = place / f"{name}-{__version__}.aar"
         assert archive.stat().st_size <= most
@@ -193,7 +193,7 @@ def test_a_machine_without_a_library_is_told_so(program: Path) -> None:
 def test_the_jar_has_the_engine_for_every_machine_and_nothing_of_android(built: Path) -> None:
     place = built.joinpath("maven", *COORDINATES.split("."), "retvec-lite-jvm", __version__)
     archive = place / f"retvec-lite-jvm-{__version__}.jar"
-    assert archive.stat().st_size <= 465_000
+    assert archive.stat().st_size <= 480_000
     with zipfile.ZipFile(archive) as files:
         names = {entry for entry in files.namelist() if not entry.endswith("/")}
     native = {f"org/retveclite/native/{machine}/{library}" for machine, (_, library, *_) in JVMS.items()}
