@@ -65,9 +65,9 @@ def read_part(data: Path, name: str, part: str, rows: int = 0, *, language: str 
     else:
         path = data / FOLDERS.get(name, name) / f"{part}.csv"
         require_data(path)
-        found = read_dataset(path, **columns)
+        found, languages = _read(path, name, **columns)
         if language:
-            found = found.select([row for row, tag in enumerate(_read(path, name)[1]) if tag.startswith(language)])
+            found = found.select([row for row, tag in enumerate(languages) if tag.startswith(language)])
     return found.select(sampled(len(found), rows))
 
 
@@ -111,9 +111,9 @@ def load_corpus(data: Path, name: str, *, per_language: int = 0, rows: int = 0, 
     )
 
 
-def _read(path: Path, name: str) -> tuple[Dataset, list[str]]:
+def _read(path: Path, name: str, **columns: Any) -> tuple[Dataset, list[str]]:
     """Read texts and labels, checked as the product checks them, and languages if the set has them."""
-    dataset = read_dataset(path)
+    dataset = read_dataset(path, **columns)
     if name not in MULTILINGUAL:
         return dataset, []
     with path.open(encoding="utf-8", newline="") as file:

@@ -1,11 +1,9 @@
 """Owners' files of the ready-made classifiers, in small: what is read of them, and what is kept apart."""
 
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
-from owners import packed, put
+from owners import archive, packed, put
 
 from makers.ready.moods import EMOTION_TESTS, EMOTIONS, OPINION_TESTS, OPINIONS
 from makers.ready.recipes import RECIPES, Recipe
@@ -79,13 +77,9 @@ def test_opinions_are_those_that_are_clear(tmp_path: Path) -> None:
 def test_tests_are_those_that_people_agree_on(tmp_path: Path) -> None:
     reviews, tweets = OPINION_TESTS.values()
     put(tmp_path, reviews, {"yelp_labelled.txt": b"Good food.\t1\nnever again\t0\nno label\n"})
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as archive:
-        lines = b"1\t2.1\tloved\tit\n2\t-1.5\thated it\n3\t0.2\tokay\n\n"
-        member = tarfile.TarInfo("hutto_ICWSM_2014/tweets_GroundTruth.txt")
-        member.size = len(lines)
-        archive.addfile(member, io.BytesIO(lines))
-    put(tmp_path, tweets, {"hutto_ICWSM_2014.tar.gz": content.getvalue()})
+    lines = "1\t2.1\tloved\tit\n2\t-1.5\thated it\n3\t0.2\tokay\n\n"
+    content = archive({"hutto_ICWSM_2014/tweets_GroundTruth.txt": lines})
+    put(tmp_path, tweets, {"hutto_ICWSM_2014.tar.gz": content})
     assert reviews.rows(tmp_path) == [("Good food.", "positive"), ("never again", "negative")]
     assert tweets.rows(tmp_path) == [("loved it", "positive"), ("hated it", "negative")]
 
