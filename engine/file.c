@@ -178,6 +178,7 @@ APART const double *double_section(loader *file, uint32_t kind, uint32_t count) 
     double_bits value;
     value.bits = (uint64_t)read32(bytes + 8 * n + 4) << 32 | read32(bytes + 8 * n);
     damaged(file, !(value.number >= 0.0 && value.number < 1e15));
+    damaged(file, kind == SECTION_SHARES && !(value.number > 0.0 && value.number <= 1.0));
     if (copy) copy[n] = value.number;
   }
   return copy ? copy : (const double *)(const void *)bytes;
@@ -260,7 +261,7 @@ static void read_labels(loader *file, rvl *engine) {
 
 static void read_decision(loader *file, rvl *engine) {
   const double *numbers = double_section(file, SECTION_NUMBERS, 2);
-  uint32_t size, range, label;
+  uint32_t size, range;
   if (file->problem) return;
   engine->threshold = numbers[0];
   engine->unknown_power = numbers[1];
@@ -269,10 +270,7 @@ static void read_decision(loader *file, rvl *engine) {
   for (range = 0; !damaged(file, size % 8 != 0) && range < size / 8; range++)
     damaged(file, read32(engine->known + 8 * range) > read32(engine->known + 8 * range + 4));
   if (engine->settings[MULTI_LABEL]) engine->thresholds = double_section(file, SECTION_THRESHOLDS, engine->settings[LABELS]);
-  if (!section(file, SECTION_SHARES, &size)) return;
-  engine->shares = double_section(file, SECTION_SHARES, engine->settings[LABELS]);
-  for (label = 0; !file->problem && engine->shares && label < engine->settings[LABELS]; label++)
-    damaged(file, !(engine->shares[label] > 0.0 && engine->shares[label] <= 1.0));
+  if (section(file, SECTION_SHARES, &size)) engine->shares = double_section(file, SECTION_SHARES, engine->settings[LABELS]);
 }
 
 static void read_ngrams(loader *file, rvl *engine) {

@@ -30,6 +30,14 @@ static void add(const void *at, size_t size) {
   }
 }
 
+static void add_bytes(const char *at, size_t size) {
+  size_t place;
+  for (place = 0; place < size; place++) {
+    uint32_t byte = (unsigned char)at[place];
+    add(&byte, 4);
+  }
+}
+
 static int read_item(item *to) {
   unsigned char length[4];
   if (fread(length, 1, 4, stdin) != 4) return 0;
@@ -136,7 +144,7 @@ static void remember(rvl *engine, const item *texts, int number) {
   }
   for (n = 0; n < rvl_taught(engine); n++) {
     const char *taught = rvl_taught_text(engine, n, &label);
-    add(taught, strlen(taught)), add(label, strlen(label));
+    add_bytes(taught, strlen(taught)), add_bytes(label, strlen(label));
   }
   for (text = 0; text < number; text++) {
     size = rvl_classify_utf8(engine, texts[text].bytes, texts[text].size, answers, 3);
@@ -149,7 +157,7 @@ static void remember(rvl *engine, const item *texts, int number) {
   size = rvl_memory_save(engine, 0, 0);
   saved = malloc(size);
   if (rvl_memory_save(engine, saved, size) != size || rvl_memory_load(engine, saved, size)) abort();
-  add(saved, size);
+  add_bytes(saved, size);
   for (text = 0; text < number; text++) {
     problem = rvl_memory_load(engine, texts[text].bytes, texts[text].size);
     add(&problem, 4);
