@@ -10,7 +10,7 @@ page.on("pageerror", (error) => problems.push(String(error)));
 await page.goto(url);
 const end = Date.now() + PATIENCE;
 // A server for development loads the page anew when it has prepared a package.
-const reloads = (error) => /context was destroyed/.test(error) ? undefined : Promise.reject(error);
+const reloads = (error) => (/context was destroyed/.test(error) ? undefined : Promise.reject(error));
 let found;
 while (!(found = await page.evaluate(expression).catch(reloads)) && !problems.length && Date.now() < end) {
   await new Promise((next) => setTimeout(next, 100));
