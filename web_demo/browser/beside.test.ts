@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { drop, expectNoProblems, model, openPlayground, PAGE, SEVERAL, type, useBrowser } from "./playground";
+import { change, drop, expectNoProblems, model, openPlayground, PAGE, SEVERAL, type, useBrowser } from "./playground";
 
 const browser = useBrowser();
 
@@ -26,8 +26,9 @@ const names = async (page: Page): Promise<string[]> =>
 const answer = async (page: Page): Promise<string> =>
   `${await page.textContent("#top-label")} ${await page.textContent("#top-value")}`;
 
+/** Press the card of a model and wait until the whole page shows its answer. */
 const press = (page: Page, name: string): Promise<void> =>
-  page.locator("#cards button", { has: page.locator(`.name:text-is("${name}")`) }).press("Enter");
+  change(page, () => page.locator("#cards button", { has: page.locator(`.name:text-is("${name}")`) }).press("Enter"));
 
 const pressed = (page: Page): Promise<string[]> =>
   page.locator("#cards button[aria-pressed=true] .name").allTextContents();

@@ -1,4 +1,5 @@
-import type { Artifact, Decision, Prediction } from "retvec-lite/core";
+import type { Artifact } from "retvec-lite/core";
+import type { Answer } from "./answer";
 import { announcer, byId, make, percent } from "./dom";
 
 /** Up to FIT labels keep the file's order, so that only the bars move. Of more labels, show the TOP most probable, ranked. */
@@ -12,18 +13,12 @@ interface Row {
   readonly value: HTMLElement;
 }
 
-/** Return what an answer is called: its labels; without any, the label that the file has for that, if it has one. */
-export function named(answers: readonly Prediction[], decision: Decision | undefined): string {
-  return answers.map(({ label }) => label).join(", ") || (decision?.unknown_label ?? "none of these");
-}
-
 /** The answer, which may be several labels, and a bar for every label. */
 export class Bars {
   private readonly list = byId("bars");
   private readonly more = byId<HTMLButtonElement>("more");
   private rows: Row[] = [];
   private labels: readonly string[] = [];
-  private decision: Decision | undefined;
   private last: { after: Float32Array; before: Float32Array } | undefined;
   private readonly announce = announcer("live");
   private all = false;
@@ -36,9 +31,8 @@ export class Bars {
   }
 
   /** Start over with the labels of a file, without values. */
-  reset({ labels, decision }: Artifact): void {
+  reset({ labels }: Artifact): void {
     this.labels = labels;
-    this.decision = decision;
     this.last = undefined;
     this.all = false;
     this.rows = labels.map((label) => {
@@ -54,23 +48,18 @@ export class Bars {
   }
 
   /** @param before the probabilities of the text as typed; a mark on each bar shows them. */
-  show(answers: readonly Prediction[], after: Float32Array, before: Float32Array): void {
+  show({ labels, told, value, isNone }: Answer, after: Float32Array, before: Float32Array): void {
     this.last = { after, before };
-    const told = named(answers, this.decision);
-    const chosen = new Set(answers.length ? answers.map(({ label }) => label) : [told]);
     this.rows.forEach((row, index) => {
       const probability = after[index] as number;
       row.fill.style.transform = `scaleX(${probability})`;
       row.before.style.left = `${(before[index] as number) * 100}%`;
       row.before.hidden = after === before;
       row.value.textContent = percent(probability);
-      row.item.classList.toggle("is-top", chosen.has(this.labels[index] as string));
+      row.item.classList.toggle("is-top", labels.includes(this.labels[index] as string));
     });
     byId("top-label").textContent = told;
-    byId("top-label").classList.toggle("is-none", answers.length === 0);
-    // Without an answer, the bars below tell how probable each label is.
-    const best = this.labels[argmax(after)] === told ? [{ probability: Math.max(...after) }] : [];
-    const value = (answers.length ? answers : best).map(({ probability }) => percent(probability)).join(", ");
+    byId("top-label").classList.toggle("is-none", isNone);
     byId("top-value").textContent = value;
     this.layOut();
     this.announce(value ? `${told}, ${value}` : told);
@@ -93,9 +82,4 @@ export class Bars {
     this.more.textContent = this.all ? `Show the top ${TOP}` : `Show all ${count} labels`;
     this.more.setAttribute("aria-expanded", String(this.all));
   }
-}
-
-/** Return the index of the largest value. */
-export function argmax(values: Float32Array): number {
-  return values.reduce((best, value, index) => (value > (values[best] as number) ? index : best), 0);
 }

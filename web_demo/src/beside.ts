@@ -1,8 +1,8 @@
 /** One text and every model of the list: a card for each with its answer. Pressing a card shows its model on the whole page. */
 import type { Classifier } from "retvec-lite/core";
+import { ask } from "./answer";
 import type { Offer } from "./assets";
-import { named } from "./bars";
-import { announcer, byId, make, percent } from "./dom";
+import { announcer, byId, make } from "./dom";
 import { errorMessage } from "./errors";
 import type { Opened } from "./opened";
 import { SUFFIX } from "./opening";
@@ -118,10 +118,9 @@ class Card {
 
   show(text: string): void {
     if (!this.model) return;
-    const answers = this.model.predictAll(text);
-    const shares = answers.map(({ probability }) => percent(probability)).join(", ");
-    this.say(named(answers, this.model.artifact.decision), shares, answers[0]?.probability ?? 0);
-    this.label.classList.toggle("is-none", answers.length === 0);
+    const { told, value, share, isNone } = ask(this.model, text);
+    this.say(told, value, share);
+    this.label.classList.toggle("is-none", isNone);
   }
 
   private say(label: string, value: string, share: number): void {

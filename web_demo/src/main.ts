@@ -8,7 +8,8 @@ import "./styles/forced_colors.css";
 import type { Artifact, Classifier, Embedded } from "retvec-lite/core";
 import { compiledEngine, type Offer, offers } from "./assets";
 import { type Attack, attack } from "./attacks";
-import { argmax, Bars } from "./bars";
+import { argmax, ask } from "./answer";
+import { Bars } from "./bars";
 import { Beside } from "./beside";
 import { Curve, RATES, type Sample, SEEDS_PER_RATE } from "./curve";
 import { byId, showError } from "./dom";
@@ -98,9 +99,9 @@ async function update(start = performance.now()): Promise<void> {
       const altered = alter(typed, share, first, kind);
       const after = classifier.probabilities(altered);
       const before = altered === typed ? after : classifier.probabilities(typed);
-      const answers = classifier.predictAll(altered);
-      bars.show(answers, after, before);
-      teaching.tell(answers[0]);
+      const answer = ask(classifier, altered);
+      bars.show(answer, after, before);
+      teaching.tell(answer.taught);
       timing.update = performance.now() - start;
       timing.updates += 1;
       showReading(typed, altered, classifier.readLimit);
@@ -203,18 +204,15 @@ function probabilitiesOf(mine: number): (altered: string) => Promise<Float32Arra
 /** Write the text in every way and show the answers. Stops when anything changes. */
 async function tryWays(mine: number): Promise<void> {
   const { typed } = settings();
-  const ask = unhurried(
-    () => mine !== version,
-    (model, input) => model.predictAll(input),
-  );
+  const answerTo = unhurried(() => mine !== version, ask);
   const written: Written[] = [];
   for (const [, write] of WAYS) {
     const form = write(typed);
-    const answers = await ask(form);
-    if (!answers) return;
-    written.push({ text: form, answers });
+    const answer = await answerTo(form);
+    if (!answer) return;
+    written.push({ text: form, answer });
   }
-  ways.show(written, classifier?.artifact.decision);
+  ways.show(written);
 }
 
 /** Measure the probability of the text's label at every typo rate, over several seeds. Stops when anything changes. */

@@ -1,5 +1,5 @@
 /** The panel *Teach it*: texts get their right label, old or new; what was taught moves from model to model, and into a file. */
-import type { Classifier, Prediction } from "retvec-lite/core";
+import type { Classifier } from "retvec-lite/core";
 import { byId, make, showError } from "./dom";
 import { errorMessage } from "./errors";
 
@@ -41,13 +41,11 @@ export class Teaching {
   }
 
   /** Say by which taught text an answer was given. */
-  tell(answer: Prediction | undefined): void {
+  tell(taught: string | undefined): void {
     const told = byId("speaker");
-    const isTaught = answer?.taught !== undefined;
-    told.hidden = !isTaught;
-    told.textContent = isTaught
-      ? `As you taught it: like “${answer.taught}”. The bars are what the model alone says.`
-      : "";
+    told.hidden = taught === undefined;
+    told.textContent =
+      taught === undefined ? "" : `As you taught it: like “${taught}”. The bars are what the model alone says.`;
   }
 
   private async learn(job: (model: Classifier) => Promise<void> | void): Promise<void> {

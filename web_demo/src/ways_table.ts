@@ -1,13 +1,12 @@
-import { named } from "./bars";
-import type { Decision, Prediction } from "retvec-lite/core";
-import { byId, make, percent } from "./dom";
+import type { Answer } from "./answer";
+import { byId, make } from "./dom";
 import { seen } from "./reading";
 import { WAYS } from "./ways";
 
-/** A text as it was written, and its answer. */
+/** A text as it was written, and what the model says of it. */
 export interface Written {
   readonly text: string;
-  readonly answers: readonly Prediction[];
+  readonly answer: Answer;
 }
 
 /** The table of the ways of writing: what is written, the answer, and a mark where it is another one than that of the text as it is. */
@@ -24,26 +23,26 @@ export class WaysTable {
   }
 
   /** @param written of each way, in the order of `WAYS`. */
-  show(written: readonly Written[], decision: Decision | undefined): void {
-    const labels = written.map(({ answers }) => named(answers, decision));
+  show(written: readonly Written[]): void {
+    const [first] = written as [Written];
     let changed = 0;
     this.rows.forEach(({ row, answer, text }, at) => {
-      const { text: shown, answers } = written[at] as Written;
-      const differs = labels[at] !== labels[0];
+      const { text: shown, answer: said } = written[at] as Written;
+      const differs = said.told !== first.answer.told;
       changed += Number(differs);
       row.classList.toggle("is-changed", differs);
-      const value = make("span", { className: "value" }, answers[0] ? percent(answers[0].probability) : "");
+      const value = make("span", { className: "value" }, said.value);
       const label = make(
         differs ? "mark" : "span",
-        { className: differs ? "against" : "", title: labels[at] as string },
-        labels[at] as string,
+        { className: differs ? "against" : "", title: said.told },
+        said.told,
       );
       answer.replaceChildren(make("span", { className: "hidden" }, differs ? "Changed: " : ""), label, value);
       text.replaceChildren(...seen([...shown]));
     });
     const others = WAYS.length - 1;
     byId("ways-told").textContent = changed
-      ? `${changed} of ${others} ways ${changed === 1 ? "changes" : "change"} the answer “${labels[0]}”.`
-      : `All ${others} ways keep the answer “${labels[0]}”.`;
+      ? `${changed} of ${others} ways ${changed === 1 ? "changes" : "change"} the answer “${first.answer.told}”.`
+      : `All ${others} ways keep the answer “${first.answer.told}”.`;
   }
 }
