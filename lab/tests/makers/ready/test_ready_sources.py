@@ -34,39 +34,15 @@ def test_emotions_have_names_and_posts_no_entities(tmp_path: Path) -> None:
 def test_opinions_are_those_that_are_clear(tmp_path: Path) -> None:
     emotions(tmp_path)
     by_name = {source.name: source for source in OPINIONS}
-    put(
-        tmp_path,
-        by_name["pros_cons"],
-        {
-            "pros_cons.zip": packed(
-                {
-                    "pros_cons/IntegratedPros.txt": "<Pros>light, cheap</Pros>\n<Pros>both</Pros>",
-                    "pros_cons/IntegratedCons.txt": "<Cons>it broke</Cons>\n<Cons>both</Cons>",
-                }
-            )
-        },
-    )
-    put(
-        tmp_path,
-        by_name["films"],
-        {
-            "sentence_polarity.zip": packed(
-                {
-                    "sentence_polarity/rt-polarity.pos": "a film that does n't bore .\n",
-                    "sentence_polarity/rt-polarity.neg": "dull !\n",
-                }
-            )
-        },
-    )
+    good, bad = "<Pros>light, cheap</Pros>\n<Pros>both</Pros>", "<Cons>it broke</Cons>\n<Cons>both</Cons>"
+    content = packed({"pros_cons/IntegratedPros.txt": good, "pros_cons/IntegratedCons.txt": bad})
+    put(tmp_path, by_name["pros_cons"], {"pros_cons.zip": content})
+    good, bad = "a film that does n't bore .\n", "dull !\n"
+    content = packed({"sentence_polarity/rt-polarity.pos": good, "sentence_polarity/rt-polarity.neg": bad})
+    put(tmp_path, by_name["films"], {"sentence_polarity.zip": content})
     reviews = "[t] a title\nscreen[+2],size[+1]##big and bright .\nsound[+1],price[-2]##mixed\nbattery[-3]##it dies .\n##no judgement\n"
-    put(
-        tmp_path,
-        by_name["products"],
-        {
-            "product_reviews_1.zip": packed({"a/Phone.txt": reviews, "a/README.txt": "x[+1]##no"}),
-            "product_reviews_2.zip": packed({}),
-        },
-    )
+    content = packed({"a/Phone.txt": reviews, "a/README.txt": "x[+1]##no"})
+    put(tmp_path, by_name["products"], {"product_reviews_1.zip": content, "product_reviews_2.zip": packed({})})
     found = {name: source.rows(tmp_path) for name, source in by_name.items()}
     assert found["goemotions"] == [('so "happy" today', "positive"), ("meh & more", "neutral"), ("grr", "negative")]
     assert found["pros_cons"] == [("light, cheap", "positive"), ("it broke", "negative")]
