@@ -7,7 +7,7 @@ export interface Answer {
   readonly labels: readonly string[];
   /** Labels in words. */
   readonly told: string;
-  /** The probabilities of the labels, in percent; empty where no label of the file is that name, or another is likelier. */
+  /** The probabilities of the labels, in percent. Where none applies: that of the label with this name if it is the likeliest, else empty. */
   readonly value: string;
   /** The probability of the first label, or 0. */
   readonly share: number;
